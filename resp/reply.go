@@ -1,0 +1,67 @@
+package resp
+
+// Proto is the version of the Redis protocol a connection speaks.
+type Proto int
+
+// The two versions a client may choose with HELLO; a new connection speaks RESP2.
+const (
+	RESP2 Proto = 2
+	RESP3 Proto = 3
+)
+
+// A Reply is one answer to one command, as a value: it knows nothing of the
+// connection it will be written to. Append turns it into bytes.
+//
+// The types below are all the replies that this program gives. Where RESP2 and
+// RESP3 differ, the difference lives in Append and nowhere else.
+type Reply interface{ isReply() }
+
+// Status is a simple string: OK, PONG, QUEUED.
+type Status string
+
+// Error is an error reply. Its first word is the code that clients look at.
+// Line breaks in it are replaced by blanks when it is written.
+type Error string
+
+// Int is an integer reply.
+type Int int64
+
+// Bulk is a string of any bytes.
+type Bulk string
+
+// Null is the absent string: $-1 in RESP2, _ in RESP3.
+type Null struct{}
+
+// NullArray is the absent array, which Redis answers to an EXEC whose watched
+// keys changed: *-1 in RESP2, _ in RESP3.
+type NullArray struct{}
+
+// Array is a list of replies.
+type Array []Reply
+
+// Map is a list of keys and values in turn; a flat array in RESP2.
+type Map []Reply
+
+// Verbatim is text for people (INFO, CLIENT LIST); a bulk string in RESP2.
+type Verbatim string
+
+// Push is a message outside the order of replies; an array in RESP2.
+type Push []Reply
+
+func (Status) isReply()    {}
+func (Error) isReply()     {}
+func (Int) isReply()       {}
+func (Bulk) isReply()      {}
+func (Null) isReply()      {}
+func (NullArray) isReply() {}
+func (Array) isReply()     {}
+func (Map) isReply()       {}
+func (Verbatim) isReply()  {}
+func (Push) isReply()      {}
+
+// Error makes an error reply usable as a Go error, so that a refusal can travel
+// through code that knows nothing of replies.
+func (e Error) Error() string { return string(e) }
+
+// OK is the reply of a write that was done.
+const OK = Status("OK")
