@@ -1,0 +1,172 @@
+package lane
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// options are the caller's, with everything spelled out that the lane's promises
+// depend on. go-redis's defaults would break locks.
+func options(cfg Config) *redis.Options {
+	o := cfg.Options
+	// A SET NX sent again answers "not acquired" for a lock that its first try took;
+	// an INCR sent again counts twice.
+	o.MaxRetries = -1
+	// Five dials with pauses between them are the default; the lane has its own pause.
+	o.DialerRetries = 1
+	o.DialTimeout = cfg.Connect
+	// Without it the deadlines of contexts are ignored.
+	o.ContextTimeoutEnabled = true
+	o.ReadTimeout = cfg.Stall
+	o.WriteTimeout = cfg.Stall
+	// One connection, in order: no second pool for pipelines, nothing pushed into the
+	// stream of replies, nobody else's commands between ours.
+	o.PoolSize = 1
+	o.PipelinePoolSize = -1
+	o.MaxActiveConns = 0
+	o.MinIdleConns = 0
+	o.ConnMaxIdleTime = -1
+	o.ConnMaxLifetime = -1
+	o.Protocol = 2
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	o.DisableIdentity = true
+	return &o
+}
+
+// Greeting is what a backend says of itself when a connection begins. Fields that
+// it would not tell are empty.
+type Greeting struct {
+	RunID, Version string
+	Role           string // master, slave
+	Cluster        bool
+}
+
+func (g Greeting) dialect() dialect {
+	// A backend that does not tell its version is no real Redis; the newest is
+	// the likeliest to be imitated.
+	return dialect{setNXGet: g.Version == "" || majorVersion(g.Version) >= 7}
+}
+
+// unfitError says that a backend must not be used as it is.
+type unfitError string
+
+func (e unfitError) Error() string { return string(e) }
+
+// unfit is why a backend with this greeting can't be used.
+func (g Greeting) unfit() error {
+	switch {
+	case g.Role != "" && g.Role != "master":
+		return unfitError("it is a replica: its primary decides what it holds; list independent primaries")
+	case g.Cluster:
+		return unfitError("it is in cluster mode: failovers forget locks; list independent primaries")
+	}
+	return nil
+}
+
+// A connection is one TCP connection, with a go-redis client of its own: a pool
+// shared with the next one could hand the old one out again.
+type connection struct {
+	*redis.Conn
+	client *redis.Client
+}
+
+func (c connection) close() {
+	_ = c.Conn.Close() // nothing is lost by an error here: its answers have been delivered or failed
+	_ = c.client.Close()
+}
+
+// greetings is how many connect limits the whole of connecting takes at most: TCP,
+// TLS, login, greeting and fence are a round trip or two each.
+const greetings = 5
+
+// connect makes a connection and greets the backend.
+func (l *Lane) connect(ctx context.Context) (connection, Greeting, error) {
+	ctx, cancel := context.WithTimeout(ctx, greetings*l.cfg.Connect)
+	defer cancel()
+	client := redis.NewClient(options(l.cfg))
+	c := connection{Conn: client.Conn(), client: client}
+	g, err := l.greet(ctx, c)
+	if err != nil {
+		c.close()
+		if _, unfit := err.(unfitError); !unfit {
+			err = fmt.Errorf("backend %s: %w", l.cfg.Name, err)
+		}
+	}
+	return c, g, err
+}
+
+func (l *Lane) greet(ctx context.Context, c connection) (Greeting, error) {
+	pipe := c.Pipeline()
+	id := pipe.Do(ctx, "CLIENT", "ID")
+	server := pipe.Do(ctx, "INFO", "server")
+	replication := pipe.Do(ctx, "INFO", "replication")
+	loads := []*redis.Cmd{
+		pipe.Do(ctx, "SCRIPT", "LOAD", commitScript.text),
+		pipe.Do(ctx, "SCRIPT", "LOAD", readScript.text),
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !isReply(err) {
+		return Greeting{}, err
+	}
+	for _, load := range loads {
+		// A login that failed and a backend that is still loading show here.
+		if err := load.Err(); err != nil {
+			return Greeting{}, err
+		}
+	}
+	g := greeting(server, replication)
+	if err := g.unfit(); err != nil {
+		return g, err
+	}
+	if err := l.fence(ctx, c, g); err != nil {
+		return g, err
+	}
+	if n, err := id.Int64(); err == nil {
+		l.connID, l.runID = n, g.RunID
+	}
+	return g, nil
+}
+
+// fence ends the connection before this one at the backend, so that nothing of it
+// that is still unread there can run any more. A backend that has restarted since
+// has lost it anyway, and may have given its number to somebody else.
+func (l *Lane) fence(ctx context.Context, c connection, g Greeting) error {
+	if l.connID == 0 || g.RunID != l.runID {
+		return nil
+	}
+	err := c.Do(ctx, "CLIENT", "KILL", "ID", l.connID).Err()
+	if err == nil || !isReply(err) {
+		return err
+	}
+	if !l.warned {
+		l.warned = true
+		l.cfg.Log.Warn().Str("backend", l.cfg.Name).Err(err).
+			Msg("the old connection can't be killed: give the proxy's user the right to CLIENT KILL, or what was on its way may run late")
+	}
+	return nil
+}
+
+// greeting picks what matters out of two INFO replies; what the backend would not
+// tell stays empty.
+func greeting(server, replication *redis.Cmd) Greeting {
+	text, _ := server.Text()
+	repl, _ := replication.Text()
+	g := Greeting{}
+	for line := range strings.Lines(text + "\n" + repl) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch name {
+		case "run_id":
+			g.RunID = value
+		case "redis_version":
+			g.Version = value
+		case "role":
+			g.Role = value
+		case "redis_mode":
+			g.Cluster = value == "cluster"
+		}
+	}
+	return g
+}

@@ -1,0 +1,25 @@
+// Package lane carries a group's operations to one Redis primary.
+//
+// A lane is one goroutine and one connection. Requests wait in its queue; the
+// goroutine takes all that wait, up to a bound, sends them as one pipeline, hands
+// every answer to its round, and takes what has gathered meanwhile. So the depth of
+// the pipelines grows with the load by itself, without timers, and requests for one
+// key reach the backend in the order in which they entered the queue.
+//
+// What a lane promises:
+//
+//   - A request that was sent is never taken back, and its connection is not closed
+//     because somebody stopped waiting: what is queued behind it, such as its undo,
+//     can't overtake it.
+//   - A connection that is lost may still have requests on the way. The next one
+//     begins with CLIENT KILL ID of the old one, so that nothing of it can run after
+//     that; only then the removals that are owed to the backend are sent.
+//   - A lane that is down, that waits too long for its backend or that has too much
+//     waiting answers Failed at once. Removals (debts) are kept meanwhile, up to a
+//     bound.
+//   - Nothing is sent twice. A request whose answer did not come has failed, and
+//     whether it was carried out is not known.
+//
+// This package knows Redis commands and go-redis, and nothing of clients, replies
+// or votes beyond the backend's own. go-redis's types don't leave it.
+package lane

@@ -1,0 +1,266 @@
+package lane
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rs/zerolog"
+
+	"redlockproxy/quorum"
+)
+
+// Config is one lane's. All durations are > 0.
+type Config struct {
+	Index int    // the backend's place in its group, from 0
+	Name  string // how the backend is called in logs: its address, never a credential
+
+	// Options say where the backend is and how to log in. Lane sets everything in
+	// them that its promises depend on.
+	Options redis.Options
+
+	Connect time.Duration // limit for a TCP connection; five of it for the whole greeting
+	Vote    time.Duration // a batch that takes longer makes the lane stalled
+	Stall   time.Duration // a batch that takes longer ends the connection
+
+	BackoffMin, BackoffMax time.Duration // between two attempts to connect
+
+	BatchRequests, BatchBytes int // the most that one pipeline takes
+	Queue                     int // the most requests that wait
+	Debts                     int // the most removals that are kept
+
+	// Standing decides whether the backend may vote, from what it said in its
+	// greeting. A backend without a vote gets every write all the same. Nil admits
+	// every backend that is fit.
+	Standing func(Greeting) (voter bool)
+
+	Log zerolog.Logger
+}
+
+// State is what a lane can do at the moment.
+type State int32
+
+// The states.
+const (
+	Down    State = iota // no connection
+	Unfit                // connected, but the backend must not be used as it is
+	Learner              // gets all writes, has no vote
+	Voter
+
+	unreported State = -1
+)
+
+func (s State) String() string {
+	return [...]string{"down", "unfit", "learner", "voter"}[s]
+}
+
+// Errors in answers, for people.
+var (
+	errDown    = errors.New("not connected")
+	errStalled = errors.New("does not answer")
+	errFull    = errors.New("too many requests are waiting")
+	errLate    = errors.New("the time for it was over before it could be sent")
+	errLearner = errors.New("has no vote")
+	errClosed  = errors.New("closed")
+)
+
+// A Lane is an ordered connection to one backend. It implements quorum.Backend.
+type Lane struct {
+	cfg Config
+
+	state     atomic.Int32
+	busySince atomic.Int64 // when the batch under way was sent, in Unix nanoseconds; 0 for none
+	lostDebts atomic.Int64
+
+	mu    sync.Mutex
+	open  bool // a connection serves the queue
+	queue []item
+	debts []quorum.Debt // kept while there is no connection
+	owed  int           // debts in queue
+	wake  chan struct{}
+
+	// Only the run goroutine uses these.
+	connID   int64 // the last connection's number at the backend
+	runID    string
+	reported State // the state that was logged last
+	warned   bool  // about the fence
+
+	stop    context.CancelFunc
+	stopped chan struct{}
+}
+
+var _ quorum.Backend = (*Lane)(nil)
+
+// An item is a call or, if call is nil, a debt.
+type item struct {
+	call *quorum.Call
+	debt quorum.Debt
+}
+
+// Open starts a lane. It connects in the background and keeps trying.
+func Open(cfg Config) *Lane {
+	ctx, stop := context.WithCancel(context.Background())
+	l := &Lane{
+		cfg:      cfg,
+		reported: unreported,
+		wake:     make(chan struct{}, 1),
+		stop:     stop,
+		stopped:  make(chan struct{}),
+	}
+	go func() {
+		defer close(l.stopped)
+		l.run(ctx)
+	}()
+	return l
+}
+
+// Close ends the lane and waits for it. Requests that wait are answered Failed.
+func (l *Lane) Close() {
+	l.stop()
+	<-l.stopped
+}
+
+// State is what the lane can do at the moment.
+func (l *Lane) State() State { return State(l.state.Load()) }
+
+// Debts is the number of removals that are kept or on their way; Lost is how many
+// were given up because there were too many.
+func (l *Lane) Debts() (kept int, lost int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.debts) + l.owed, l.lostDebts.Load()
+}
+
+// Name is how the backend is called in logs.
+func (l *Lane) Name() string { return l.cfg.Name }
+
+// Send implements quorum.Backend.
+func (l *Lane) Send(call *quorum.Call) {
+	if err := l.enqueue(call); err != nil {
+		call.Round.Vote(l.cfg.Index, quorum.Answer{Vote: quorum.Failed, Unsent: true, Err: err})
+	}
+}
+
+func (l *Lane) enqueue(call *quorum.Call) error {
+	if since := l.busySince.Load(); since != 0 && time.Now().UnixNano()-since > int64(l.cfg.Vote) {
+		return errStalled
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case !l.open:
+		return errDown
+	case len(l.queue)-l.owed >= l.cfg.Queue:
+		return errFull
+	}
+	l.queue = append(l.queue, item{call: call})
+	l.signal()
+	return nil
+}
+
+// Owe implements quorum.Backend.
+func (l *Lane) Owe(debt quorum.Debt) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keep(debt)
+}
+
+// keep takes a debt on, behind all that waits. The caller holds mu.
+func (l *Lane) keep(debt quorum.Debt) {
+	if len(l.debts)+l.owed >= l.cfg.Debts {
+		l.lostDebts.Add(1)
+		return
+	}
+	if !l.open {
+		l.debts = append(l.debts, debt)
+		return
+	}
+	l.queue = append(l.queue, item{debt: debt})
+	l.owed++
+	l.signal()
+}
+
+func (l *Lane) signal() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take removes from the queue what goes into one batch, and leaves out what is
+// too late for it.
+func (l *Lane) take(batch []item) []item {
+	l.mu.Lock()
+	n, bytes := 0, 0
+	now := time.Now()
+	var late []*quorum.Call
+	for n < len(l.queue) && len(batch) < l.cfg.BatchRequests && bytes < l.cfg.BatchBytes {
+		it := l.queue[n]
+		n++
+		switch {
+		case it.call == nil:
+			l.owed--
+			if now.Before(it.debt.Until) {
+				batch = append(batch, it)
+				bytes += len(it.debt.Key) + len(it.debt.Stored)
+			}
+		case now.After(it.call.Deadline):
+			late = append(late, it.call)
+		default:
+			batch = append(batch, it)
+			bytes += size(it.call.Op)
+		}
+	}
+	rest := copy(l.queue, l.queue[n:])
+	clear(l.queue[rest:])
+	l.queue = l.queue[:rest]
+	if rest > 0 {
+		l.signal()
+	}
+	l.mu.Unlock()
+	for _, c := range late {
+		c.Round.Vote(l.cfg.Index, quorum.Answer{Vote: quorum.Failed, Unsent: true, Err: errLate})
+	}
+	return batch
+}
+
+// up opens the queue; the debts that were kept come first.
+func (l *Lane) up() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = true
+	now := time.Now()
+	for _, d := range l.debts {
+		if now.Before(d.Until) {
+			l.queue = append(l.queue, item{debt: d})
+			l.owed++
+		}
+	}
+	l.debts = nil
+	l.signal()
+}
+
+// down closes the queue and fails what waits in it. Unpaid are debts whose
+// removal was on its way and may not have arrived.
+func (l *Lane) down(unpaid []quorum.Debt, err error) {
+	l.mu.Lock()
+	waiting := l.queue
+	l.open, l.queue, l.owed = false, nil, 0
+	for _, d := range unpaid {
+		l.keep(d)
+	}
+	for _, it := range waiting {
+		if it.call == nil {
+			l.keep(it.debt)
+		}
+	}
+	l.mu.Unlock()
+	for _, it := range waiting {
+		if it.call != nil {
+			it.call.Round.Vote(l.cfg.Index, quorum.Answer{Vote: quorum.Failed, Unsent: true, Err: err})
+		}
+	}
+}

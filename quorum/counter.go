@@ -1,0 +1,225 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Errors of counters; Redis has the same three.
+var (
+	ErrNotInteger = errors.New("the key does not hold an integer")
+	ErrOverflow   = errors.New("the number would leave the 64-bit range")
+	ErrWrongType  = errors.New("the key holds another type of value")
+)
+
+// raises bounds the rounds that settle one number. Each is lost only to another
+// operation on the same key that went further meanwhile.
+const raises = 8
+
+// Count is how a number was found.
+type Count struct {
+	Number int64
+	Tally  Tally // of the deciding round
+	Rounds int
+}
+
+// Increment adds by > 0 to a counter and returns a number that no other call has
+// got or will get, larger than any that was returned before this call began (I10).
+// Numbers may have gaps. Errors: *UnavailableError (the number may have moved; it
+// is not known which), ErrNotInteger, ErrWrongType, ErrOverflow.
+func (g *Group) Increment(ctx context.Context, key Key, by int64) (Count, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.AnswerWithin)
+	defer cancel()
+	r := g.run(ctx, Increment{Key: key, By: by}, func(r *round) bool {
+		_, most := sameNumber(r)
+		q := Majority(r.tally.N)
+		return most >= q || most+r.pending() < q && r.tally.Reached() >= q || r.tally.Result() == Unavailable
+	}, key)
+	r.settle(nil) // a straggler only moves its own number up: a gap at most
+	if n, most := sameNumber(r); most >= g.Q() {
+		return Count{Number: n, Tally: r.tally, Rounds: 1}, nil
+	}
+	c := contest{g: g, key: key, by: by}
+	if err := c.afterIncrement(r); err != nil {
+		return Count{}, err
+	}
+	return c.settle(ctx)
+}
+
+// sameNumber is the number that most grants of a round of Increment agree on.
+func sameNumber(r *round) (n int64, most int) {
+	for i := range r.tally.N {
+		if r.answers[i].Vote != Granted {
+			continue
+		}
+		same := 0
+		for j := range r.tally.N {
+			if r.answers[j].Vote == Granted && r.answers[j].Number == r.answers[i].Number {
+				same++
+			}
+		}
+		if same > most {
+			n, most = r.answers[i].Number, same
+		}
+	}
+	return n, most
+}
+
+// A contest settles one increment whose first round brought different numbers:
+// backends are raised to a target until a majority took it for this operation.
+type contest struct {
+	g        *Group
+	key      Key
+	by       int64
+	target   int64
+	seen     int64 // the highest number met
+	accepted [MaxBackends]bool
+}
+
+// afterIncrement takes the highest number of the first round for the target. The
+// backends that replied it gave it to this operation alone. A tagged number, which
+// INCR can't read, counts as that number: the target must be beyond it.
+func (c *contest) afterIncrement(r *round) error {
+	if r.tally.Reached() < c.g.Q() {
+		return unavailable(r.tally)
+	}
+	if err := refusal(r); err != nil {
+		return err
+	}
+	c.target, c.seen = math.MinInt64, math.MinInt64
+	for i := range r.tally.N {
+		a := r.answers[i]
+		if a.Vote == Granted {
+			c.target = max(c.target, a.Number)
+		} else if n, ok := heldNumber(a); ok && a.Vote == Refused {
+			c.seen = max(c.seen, n)
+		}
+	}
+	if c.seen >= c.target {
+		return c.next()
+	}
+	for i := range r.tally.N {
+		c.accepted[i] = r.answers[i].Vote == Granted && r.answers[i].Number == c.target
+	}
+	return nil
+}
+
+// next gives up the target for one that nobody can have got.
+func (c *contest) next() error {
+	m := max(c.seen, c.target)
+	if m > math.MaxInt64-c.by {
+		return ErrOverflow
+	}
+	c.target, c.seen, c.accepted = m+c.by, m, [MaxBackends]bool{}
+	return nil
+}
+
+// settle raises until a majority has accepted the target for this operation.
+func (c *contest) settle(ctx context.Context) (Count, error) {
+	var last Tally
+	for n := range raises {
+		if n > 1 && !c.g.pause(ctx) {
+			break
+		}
+		r := c.g.raise(ctx, c.key, c.target, c.accepted)
+		r.settle(nil)
+		last = r.tally
+		if last.Granted >= c.g.Q() {
+			return Count{Number: c.target, Tally: last, Rounds: n + 2}, nil
+		}
+		if last.Reached() < c.g.Q() {
+			break
+		}
+		if err := refusal(r); err != nil {
+			return Count{}, err
+		}
+		for i := range last.N {
+			if m, ok := heldNumber(r.answers[i]); ok && r.answers[i].Vote == Refused {
+				c.seen = max(c.seen, m)
+			}
+		}
+		if err := c.next(); err != nil {
+			return Count{}, err
+		}
+	}
+	return Count{}, unavailable(last)
+}
+
+// raise sends "become target if you are lower" to the backends that have not
+// accepted it yet; the others' votes are known.
+func (g *Group) raise(ctx context.Context, key Key, target int64, accepted [MaxBackends]bool) *round {
+	r := newRound(g.N(), byTally)
+	for i := range g.N() {
+		if accepted[i] {
+			r.preset(i, Granted)
+		}
+	}
+	r.begin()
+	text := strconv.FormatInt(target, 10)
+	op := Commit{
+		Guards: []Guard{{Kind: Lower, Key: key, Text: text}},
+		Writes: []Write{{Kind: Raise, Key: key, Stored: Stored(text)}},
+	}
+	call := &Call{Op: op, Deadline: time.Now().Add(g.cfg.VoteLimit), Round: r}
+	g.send(call, func(i int) bool { return accepted[i] }, key)
+	r.wait(ctx, g.cfg.VoteLimit)
+	return r
+}
+
+// equalize raises a majority to the highest number that was read of a counter, so
+// that no later read can see less (I11).
+func (g *Group) equalize(ctx context.Context, key Key, highest Stored) error {
+	m, _ := parseNumber(string(highest))
+	r := g.raise(ctx, key, m, [MaxBackends]bool{})
+	r.settle(nil)
+	there := r.tally.Granted
+	for i := range r.tally.N {
+		// A backend that refused because it is as far counts like one that was raised.
+		if n, ok := heldNumber(r.answers[i]); ok && r.answers[i].Vote == Refused && n >= m {
+			there++
+		}
+	}
+	if there < g.Q() {
+		return unavailable(r.tally)
+	}
+	return nil
+}
+
+// refusal is the error of a counter operation that a majority refused because
+// there is no number to add to.
+func refusal(r *round) error {
+	notInteger, wrongType, overflow := 0, 0, 0
+	for i := range r.tally.N {
+		a := r.answers[i]
+		if a.Vote != Refused {
+			continue
+		}
+		switch _, ok := heldNumber(a); {
+		case a.Overflow:
+			overflow++
+		case len(a.Held) > 0 && a.Held[0].Kind == Other:
+			wrongType++
+		case !ok:
+			notInteger++
+		}
+	}
+	switch q := Majority(r.tally.N); {
+	case wrongType >= q:
+		return ErrWrongType
+	case overflow >= q:
+		return ErrOverflow
+	case notInteger+wrongType >= q:
+		return ErrNotInteger
+	}
+	return nil
+}
+
+func heldNumber(a Answer) (int64, bool) {
+	if len(a.Held) == 0 {
+		return 0, false
+	}
+	return a.Held[0].number()
+}

@@ -1,0 +1,196 @@
+package quorum
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Holding is what the group holds under one key, by agreement of a majority.
+type Holding struct {
+	Kind   HeldKind
+	Stored Stored        // for a String
+	Type   string        // for Other, as TYPE names it
+	TTL    time.Duration // validity left, or NoTTL; only from a full read
+}
+
+// Value is the client value of a String.
+func (h Holding) Value() string { return h.Stored.Value() }
+
+// Read finds out what a majority holds under each key. With full, remaining times
+// and the names of other types are known too. The error is an *UnavailableError if
+// for one of the keys no majority agrees and the missing votes could make one.
+func (g *Group) Read(ctx context.Context, keys []Key, full bool) ([]Holding, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.AnswerWithin)
+	defer cancel()
+	holdings, split, err := g.read(ctx, keys, full)
+	if err != nil || len(split) == 0 {
+		return holdings, err
+	}
+	if !full {
+		return g.Read(ctx, keys, true)
+	}
+	for _, i := range split {
+		if err := g.equalize(ctx, keys[i], holdings[i].Stored); err != nil {
+			return nil, err
+		}
+	}
+	return holdings, nil
+}
+
+// read is one round of reading. For the keys listed in split, which hold counters
+// that differ, the highest number is in the holding and is not on a majority yet.
+func (g *Group) read(ctx context.Context, keys []Key, full bool) (holdings []Holding, split []int, err error) {
+	r := g.run(ctx, Read{Keys: keys, Full: full}, allDecided(keys), keys...)
+	r.settle(nil)
+	holdings = make([]Holding, len(keys))
+	for i := range keys {
+		b := newBallot(r, i)
+		switch {
+		case b.most >= Majority(r.tally.N):
+			holdings[i] = b.holding(full)
+		case b.counter(full):
+			split = append(split, i)
+			holdings[i] = Holding{Kind: String, Stored: b.highest(), TTL: NoTTL}
+		case b.most+b.open >= Majority(r.tally.N):
+			return nil, nil, unavailable(r.tally)
+		}
+	}
+	return holdings, split, nil
+}
+
+// allDecided ends a round of reading when the votes still open change nothing.
+func allDecided(keys []Key) func(*round) bool {
+	return func(r *round) bool {
+		for i := range keys {
+			if !newBallot(r, i).decided() {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// A ballot is what the backends of a round of reading say about one key.
+type ballot struct {
+	n    int
+	held []Held // by backends that answered
+	open int    // backends that did not, or not yet
+	best Held
+	most int // how many hold best
+}
+
+func newBallot(r *round, key int) ballot {
+	b := ballot{n: r.tally.N, held: make([]Held, 0, MaxBackends)}
+	for i := range r.tally.N {
+		if a := r.answers[i]; a.Vote == Granted {
+			b.held = append(b.held, a.Held[key])
+		} else {
+			b.open++
+		}
+	}
+	for _, h := range b.held {
+		same := 0
+		for _, o := range b.held {
+			if sameThing(h, o) {
+				same++
+			}
+		}
+		if same > b.most {
+			b.best, b.most = h, same
+		}
+	}
+	return b
+}
+
+// sameThing compares what two backends hold, tag included (I8).
+func sameThing(a, b Held) bool {
+	return a.Kind == b.Kind && a.Stored == b.Stored && a.Type == b.Type
+}
+
+// decided tells whether the votes that are still open can't change the outcome.
+func (b ballot) decided() bool {
+	q := Majority(b.n)
+	return b.most >= q || b.most+b.open < q
+}
+
+// holding is the agreement itself. Its remaining time is the Q-th largest among
+// those who hold it: so long, a majority holds it.
+func (b ballot) holding(full bool) Holding {
+	h := Holding{Kind: b.best.Kind, Stored: b.best.Stored, Type: b.best.Type}
+	if !full || h.Kind == Nothing {
+		return h
+	}
+	left := make([]time.Duration, 0, MaxBackends)
+	for _, o := range b.held {
+		if sameThing(b.best, o) {
+			left = append(left, o.TTL)
+		}
+	}
+	slices.SortFunc(left, func(x, y time.Duration) int { return cmp.Compare(lifetime(y), lifetime(x)) })
+	h.TTL = Remaining(left[Majority(b.n)-1])
+	return h
+}
+
+// lifetime orders remaining times: never is the longest.
+func lifetime(ttl time.Duration) time.Duration {
+	if ttl == NoTTL {
+		return 1<<63 - 1
+	}
+	return ttl
+}
+
+// counter tells whether the backends that answered are a majority and hold the
+// numbers of one counter: plain integers, at least one of them without the tag of
+// a lock's value, and none that expires. A number with an expiry may be the lock
+// of a client that uses a process number for its token; raising the others to it
+// would make that client a holder.
+func (b ballot) counter(full bool) bool {
+	if len(b.held) < Majority(b.n) {
+		return false
+	}
+	plain := false
+	for _, h := range b.held {
+		if h.Kind == Nothing {
+			continue
+		}
+		if _, ok := h.number(); !ok || full && h.TTL != NoTTL {
+			return false
+		}
+		plain = plain || !h.Stored.HasTag()
+	}
+	return plain
+}
+
+// highest is the largest number among those of a counter.
+func (b ballot) highest() Stored {
+	m := int64(0)
+	first := true
+	for _, h := range b.held {
+		if n, ok := h.number(); ok && h.Kind == String && (first || n > m) {
+			m, first = n, false
+		}
+	}
+	return Stored(strconv.FormatInt(m, 10))
+}
+
+// number is the integer that a backend holds; an absent key counts as 0, as it
+// does for INCR. ok is false for anything that Redis would not increment.
+func (h Held) number() (n int64, ok bool) {
+	switch h.Kind {
+	case Nothing:
+		return 0, true
+	case String:
+		return parseNumber(h.Stored.Value())
+	}
+	return 0, false
+}
+
+// parseNumber reads a decimal integer in the one form that Redis accepts: no
+// sign but a minus, no leading zeros, no blanks, 64 bits.
+func parseNumber(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == s
+}

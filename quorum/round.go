@@ -1,0 +1,124 @@
+package quorum
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A round is one call on its way to all backends, and the gathering of their
+// votes. Its owner waits until the votes decide or the time for them is over;
+// votes that come later, the stragglers, are handed to what the owner leaves
+// behind with settle, so that nothing a backend did is ever overlooked (I5).
+type round struct {
+	decided chan struct{}
+
+	mu      sync.Mutex
+	over    func(*round) bool // called with mu held at each vote: is it decided?
+	closed  bool
+	tally   Tally
+	answers [MaxBackends]Answer
+
+	settled    bool
+	late       func(backend int, answer Answer)
+	stragglers []straggler
+}
+
+type straggler struct {
+	backend int
+	answer  Answer
+}
+
+// newRound prepares a round over n backends that ends when over says so, or when
+// all votes are in. over may look at tally and answers and nothing else.
+func newRound(n int, over func(*round) bool) *round {
+	return &round{decided: make(chan struct{}), over: over, tally: Tally{N: n}}
+}
+
+// byTally ends a round as soon as its Result is certain.
+func byTally(r *round) bool { return r.tally.Result() != Undecided }
+
+// preset casts a vote that is known before the round begins.
+func (r *round) preset(backend int, vote Vote) {
+	r.answers[backend].Vote = vote
+	r.tally.Add(vote)
+}
+
+// begin ends the round at once if the preset votes decide it already.
+func (r *round) begin() {
+	if r.over(r) || r.pending() == 0 {
+		r.closed = true
+		close(r.decided)
+	}
+}
+
+// Vote implements Voter.
+func (r *round) Vote(backend int, answer Answer) {
+	r.mu.Lock()
+	if r.closed {
+		late := r.late
+		if !r.settled {
+			r.stragglers = append(r.stragglers, straggler{backend, answer})
+		}
+		r.mu.Unlock()
+		if late != nil {
+			late(backend, answer)
+		}
+		return
+	}
+	r.answers[backend] = answer
+	r.tally.Add(answer.Vote)
+	if r.over(r) || r.pending() == 0 {
+		r.closed = true
+		close(r.decided)
+	}
+	r.mu.Unlock()
+}
+
+func (r *round) pending() int {
+	return r.tally.N - r.tally.Granted - r.tally.Refused - r.tally.Failed
+}
+
+// wait returns when the round is decided, when limit has passed, or when ctx is
+// done. After it, the round's tally and answers do not change any more; a vote
+// that is missing counts as failed in the tally and stays Pending in answers.
+func (r *round) wait(ctx context.Context, limit time.Duration) {
+	timer := time.NewTimer(limit)
+	select {
+	case <-r.decided:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	timer.Stop()
+	r.mu.Lock()
+	r.closed = true
+	r.tally.Failed += r.pending()
+	r.mu.Unlock()
+}
+
+// settle says what is to be done with stragglers; nil for nothing. It must be
+// called once, after wait. late is called for each vote that was still missing
+// when the round ended, as it comes.
+func (r *round) settle(late func(backend int, answer Answer)) {
+	r.mu.Lock()
+	early := r.stragglers
+	r.stragglers, r.late, r.settled = nil, late, true
+	r.mu.Unlock()
+	if late == nil {
+		return
+	}
+	for _, s := range early {
+		late(s.backend, s.answer)
+	}
+}
+
+// each calls f for every backend whose answer came in time, and leaves f behind
+// for the stragglers.
+func (r *round) each(f func(backend int, answer Answer)) {
+	for i := range r.tally.N {
+		if r.answers[i].Vote != Pending {
+			f(i, r.answers[i])
+		}
+	}
+	r.settle(f)
+}

@@ -1,0 +1,247 @@
+package quorum
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// A Program is something a client wants done in one step: a script, an EXEC, a
+// command with a condition. It reads and writes through the View, and may be run
+// several times; only its last run counts. An error other than ErrUnread ends the
+// transaction, and nothing is written.
+type Program func(v *View) error
+
+// Transaction is how a program ended.
+type Transaction struct {
+	Wrote    bool
+	Locks    []Lock        // what it created, to be undone if the answer can't be given any more
+	Validity time.Duration // the shortest of what it stored or prolonged; NoTTL if nothing expires
+	Tally    Tally         // of the deciding round
+	Runs     int
+}
+
+// runs bounds how often one program is run. Each run after the first either knows
+// more keys or has lost to another client that got through.
+const runs = 12
+
+// Transact runs the program on what the group holds and commits what it wrote, in
+// one atomic step on each backend of a majority (I12). Where assume is a guess, the
+// first run takes it for true, which saves the reading when it is right. Errors:
+// the program's own, or an *UnavailableError.
+func (g *Group) Transact(ctx context.Context, assume Assumption, program Program) (Transaction, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.AnswerWithin)
+	defer cancel()
+	t := transaction{g: g, program: program, assume: assume, last: Tally{N: g.N()}}
+	for run := 1; run <= runs; run++ {
+		done, err := t.step(ctx)
+		if err != nil || done {
+			t.out.Runs = run
+			return t.out, err
+		}
+	}
+	return Transaction{}, unavailable(t.last)
+}
+
+type transaction struct {
+	g       *Group
+	program Program
+	assume  Assumption
+	known   map[Key]Holding
+	losses  int
+	last    Tally
+	out     Transaction
+}
+
+// step is one run, and what follows from it.
+func (t *transaction) step(ctx context.Context) (done bool, err error) {
+	v := newView(t.known, t.assume)
+	err = t.program(v)
+	switch {
+	case v.unread:
+		return false, t.read(ctx, v.touched)
+	case err != nil && t.guessed(v):
+		// The program failed on a guess; it may not fail on what is there.
+		return false, t.read(ctx, v.touched)
+	case err != nil:
+		return false, err
+	case len(v.writes) == 0 && t.guessed(v):
+		return false, t.read(ctx, v.touched)
+	case len(v.writes) == 0:
+		t.out.Validity = NoTTL
+		t.out.Tally = t.last
+		return true, nil
+	}
+	won, err := t.commit(ctx, v)
+	if err != nil || won {
+		return won, err
+	}
+	if t.losses++; t.losses > 1 && !t.g.pause(ctx) {
+		return false, unavailable(t.last)
+	}
+	return false, t.read(ctx, v.touched)
+}
+
+// guessed tells whether the run saw anything that was not read, or not read in the
+// same round as the rest.
+func (t *transaction) guessed(v *View) bool {
+	for _, k := range v.touched {
+		if _, ok := t.known[k]; !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// read replaces what is known by one quorum read of all keys that the program has
+// met so far; from here on nothing is assumed.
+func (t *transaction) read(ctx context.Context, keys []Key) error {
+	t.assume = Assumption{}
+	keys = slices.Clone(keys)
+	for k := range t.known {
+		if !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	held, err := t.g.Read(ctx, keys, true)
+	if err != nil {
+		return err
+	}
+	t.known = make(map[Key]Holding, len(keys))
+	for i, k := range keys {
+		t.known[k] = held[i]
+	}
+	return nil
+}
+
+// commit sends guards and writes to all backends. A won commit whose ttl is over
+// already counts as lost.
+func (t *transaction) commit(ctx context.Context, v *View) (won bool, err error) {
+	op, locks, err := t.build(v)
+	if err != nil {
+		return false, err
+	}
+	watch := startStopwatch()
+	for i := range locks {
+		locks[i].since = watch
+	}
+	r := t.g.run(ctx, op, byTally, v.touched...)
+	t.last = r.tally
+	result := r.tally.Result()
+	validity := t.validity(v, watch)
+	if result == Won && (validity > 0 || validity == NoTTL) {
+		t.settleWon(r, op)
+		t.out = Transaction{Wrote: true, Locks: locks, Validity: validity, Tally: r.tally}
+		return true, nil
+	}
+	if result == Unavailable {
+		t.settleUnavailable(r, op, locks)
+		return false, unavailable(r.tally)
+	}
+	r.each(func(backend int, a Answer) { t.undo(backend, a, locks) })
+	return false, nil
+}
+
+// build makes the operation: every value gets the one tag of this attempt.
+func (t *transaction) build(v *View) (Commit, []Lock, error) {
+	op := Commit{Guards: v.guards, Writes: make([]Write, len(v.writes))}
+	var locks []Lock
+	tag, err := Tagged("", t.g.cfg.Random)
+	if err != nil {
+		return op, nil, err
+	}
+	for i, w := range v.writes {
+		w.Write.TTL = StoredTTL(w.life, t.g.cfg.PadTTL)
+		if w.Kind == Put || w.Kind == PutKeep || w.Kind == Refresh {
+			w.Write.Stored = Stored(w.value) + tag
+		}
+		op.Writes[i] = w.Write
+		if w.created {
+			locks = append(locks, Lock{Key: w.Key, Stored: w.Write.Stored, TTL: w.life, padded: t.g.cfg.PadTTL})
+		}
+	}
+	return op, locks, nil
+}
+
+// validity is the shortest of all that the program stored or prolonged.
+func (t *transaction) validity(v *View, watch stopwatch) time.Duration {
+	shortest := NoTTL
+	elapsed := watch.elapsed()
+	for _, w := range v.writes {
+		if w.life == 0 {
+			continue
+		}
+		// A negative one is over; it must not be taken for NoTTL.
+		left := max(0, Validity(w.life, elapsed, t.g.cfg.PadTTL))
+		if shortest == NoTTL || left < shortest {
+			shortest = left
+		}
+	}
+	return shortest
+}
+
+// undo takes back what an attempt created on one backend.
+func (t *transaction) undo(backend int, a Answer, locks []Lock) {
+	for _, l := range locks {
+		t.g.undo(backend, a, l.Key, l.Stored, t.g.debtEnd(l.TTL))
+	}
+}
+
+// settleWon sees to it that what a majority removed goes from the others too.
+func (t *transaction) settleWon(r *round, op Commit) {
+	removed := t.removedBy(r, op)
+	if len(removed) == 0 {
+		r.settle(nil)
+		return
+	}
+	r.each(func(backend int, a Answer) {
+		if a.Vote == Failed {
+			t.owe(backend, removed)
+		}
+	})
+}
+
+// settleUnavailable takes back what the attempt created, as far as that is known,
+// and lets what it removed somewhere go everywhere. What it replaced or prolonged
+// stays: the old state can't be restored, and taking the new one away could lose a
+// lock that its owner still has.
+func (t *transaction) settleUnavailable(r *round, op Commit, locks []Lock) {
+	removed := t.removedBy(r, op)
+	r.each(func(backend int, a Answer) {
+		t.undo(backend, a, locks)
+		if a.Vote == Failed {
+			t.owe(backend, removed)
+			return
+		}
+		for i, w := range op.Writes {
+			if w.Kind == Put && a.Vote == Granted && a.Held[i].Kind == Nothing {
+				t.g.undo(backend, a, w.Key, w.Stored, t.g.debtEnd(w.TTL))
+			}
+		}
+	})
+}
+
+func (t *transaction) owe(backend int, removed []Debt) {
+	for _, d := range removed {
+		t.g.backends[backend].Owe(d)
+	}
+}
+
+// removedBy is what the operation's deletions removed, by the word of the backends
+// that granted it: the exact stored values, so that a removal that runs late hits
+// nothing else.
+func (t *transaction) removedBy(r *round, op Commit) []Debt {
+	var removed []Debt
+	for i, w := range op.Writes {
+		if w.Kind != Delete {
+			continue
+		}
+		for b := range r.tally.N {
+			if a := r.answers[b]; a.Vote == Granted && a.Held[i].Kind == String {
+				removed = append(removed, Debt{Key: w.Key, Stored: a.Held[i].Stored, Until: t.g.debtEnd(0)})
+				break
+			}
+		}
+	}
+	return removed
+}

@@ -1,0 +1,309 @@
+package quorum
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// ErrUnread says that a View does not know a key yet. The program that gets it
+// should end; it is run again when the key has been read.
+var ErrUnread = errors.New("the key has not been read yet")
+
+// ErrChanged says that a key is not any more what the program was told to expect.
+var ErrChanged = errors.New("a watched key has changed")
+
+// Assumption is a guess at what a key holds, made before anything is read. A wrong
+// one costs a round and nothing else: it becomes a guard, and guards are checked
+// where the data is.
+type Assumption struct {
+	Kind  AssumptionKind
+	Value string // for AssumeValue: the client value
+}
+
+// AssumptionKind is the sort of guess.
+type AssumptionKind uint8
+
+// The guesses. AssumeNothing means that keys are read first.
+const (
+	AssumeNothing AssumptionKind = iota
+	AssumeAbsent
+	AssumePresent // with an unknown value
+	AssumeValue
+)
+
+// A View is what a program sees of the keys: what a majority holds, or is assumed
+// to hold, and over it what the program itself has written. Reads leave guards
+// behind, writes a list; nothing reaches a backend before the program has ended.
+// A View belongs to one goroutine.
+type View struct {
+	known  map[Key]Holding
+	assume Assumption
+
+	overlay map[Key]*draft
+	guards  []Guard
+	writes  []draftWrite
+	touched []Key // all keys met, in order
+	unread  bool
+}
+
+// A draft is the state of a key that the program has changed.
+type draft struct {
+	held       Holding
+	keepsOther bool // the value is that of the backends, only its expiry changed
+}
+
+// A draftWrite is a Write whose value has no tag yet.
+type draftWrite struct {
+	Write
+	value   string
+	created bool          // under the guard that the key was absent
+	life    time.Duration // the client's ttl; 0 for none
+}
+
+func newView(known map[Key]Holding, assume Assumption) *View {
+	return &View{known: known, assume: assume, overlay: map[Key]*draft{}}
+}
+
+// state is what the key holds for this program. partial is set if only its
+// existence is known, by assumption.
+func (v *View) state(key Key, needsTTL bool) (h Holding, assumed bool, err error) {
+	if d, ok := v.overlay[key]; ok && !d.keepsOther {
+		return d.held, false, nil
+	}
+	v.touch(key)
+	if h, ok := v.known[key]; ok {
+		if d, ok := v.overlay[key]; ok {
+			h.TTL = d.held.TTL
+		}
+		return h, false, nil
+	}
+	if v.assume.Kind == AssumeNothing || needsTTL {
+		v.unread = true
+		return Holding{}, false, ErrUnread
+	}
+	switch v.assume.Kind {
+	case AssumeValue:
+		return Holding{Kind: String, Stored: Stored(v.assume.Value)}, true, nil
+	case AssumePresent:
+		return Holding{Kind: String}, true, nil
+	}
+	return Holding{}, true, nil
+}
+
+func (v *View) touch(key Key) {
+	if !slices.Contains(v.touched, key) {
+		v.touched = append(v.touched, key)
+	}
+}
+
+// guard adds a condition that the backends will check, unless the program itself
+// has made the key what it is.
+func (v *View) guard(g Guard) {
+	if d, ok := v.overlay[g.Key]; ok && !d.keepsOther {
+		return
+	}
+	if !slices.Contains(v.guards, g) {
+		v.guards = append(v.guards, g)
+	}
+}
+
+// Exists tells whether the key exists.
+func (v *View) Exists(key Key) (bool, error) {
+	h, _, err := v.state(key, false)
+	if err != nil {
+		return false, err
+	}
+	if h.Kind == Nothing {
+		v.guard(Guard{Kind: Absent, Key: key})
+		return false, nil
+	}
+	v.guard(Guard{Kind: Present, Key: key})
+	return true, nil
+}
+
+// Get is what the key holds: its Kind and, for a String, its client value.
+func (v *View) Get(key Key) (value string, kind HeldKind, err error) {
+	h, assumed, err := v.state(key, false)
+	if err != nil {
+		return "", Nothing, err
+	}
+	if assumed && v.assume.Kind == AssumePresent {
+		v.unread = true
+		return "", Nothing, ErrUnread
+	}
+	switch h.Kind {
+	case Nothing:
+		v.guard(Guard{Kind: Absent, Key: key})
+	case Other:
+		v.guard(Guard{Kind: TypeIs, Key: key, Text: h.Type})
+	case String:
+		value = h.Value()
+		if assumed {
+			value = string(h.Stored) // the client's own word, whatever it ends in
+		}
+		v.guard(Guard{Kind: ValueIs, Key: key, Text: value})
+	}
+	return value, h.Kind, nil
+}
+
+// Type is the name of the type of what the key holds, as TYPE gives it.
+func (v *View) Type(key Key) (string, error) {
+	_, kind, err := v.Get(key)
+	switch {
+	case err != nil:
+		return "", err
+	case kind == Nothing:
+		return "none", nil
+	case kind == String:
+		return "string", nil
+	}
+	return v.known[key].Type, nil
+}
+
+// TTL is the validity that the key has left, NoTTL if it never expires. It is
+// never assumed.
+func (v *View) TTL(key Key) (ttl time.Duration, exists bool, err error) {
+	h, _, err := v.state(key, true)
+	if err != nil {
+		return 0, false, err
+	}
+	_, own := v.overlay[key]
+	switch {
+	case h.Kind == Nothing:
+		v.guard(Guard{Kind: Absent, Key: key})
+		return 0, false, nil
+	case own: // the expiry is the program's own
+	case h.TTL == NoTTL:
+		v.guard(Guard{Kind: Lasting, Key: key})
+	default:
+		v.guard(Guard{Kind: Volatile, Key: key})
+	}
+	return h.TTL, true, nil
+}
+
+// Put stores a client value with a ttl, 0 for none. What was there before does not
+// matter, unless the program has looked.
+func (v *View) Put(key Key, value string, ttl time.Duration) {
+	v.put(Put, key, value, ttl)
+}
+
+// PutKeep stores a client value and keeps the expiry the key has.
+func (v *View) PutKeep(key Key, value string) error {
+	h, _, err := v.state(key, true)
+	if err != nil {
+		return err
+	}
+	v.put(PutKeep, key, value, 0)
+	if h.Kind != Nothing {
+		v.overlay[key].held.TTL = h.TTL
+	}
+	return nil
+}
+
+func (v *View) put(kind WriteKind, key Key, value string, ttl time.Duration) {
+	v.touch(key)
+	w := draftWrite{Write: Write{Kind: kind, Key: key}, value: value, life: ttl}
+	_, own := v.overlay[key]
+	w.created = !own && slices.Contains(v.guards, Guard{Kind: Absent, Key: key})
+	if kind == Put && slices.Contains(v.guards, Guard{Kind: ValueIs, Key: key, Text: value}) && !own {
+		// The owner renews: the lock stays the one attempt it is, on every backend,
+		// and a renewal that reaches only some does not split it in two.
+		w.Kind = Refresh
+	}
+	v.writes = append(v.writes, w)
+	left := ttl
+	if ttl == 0 {
+		left = NoTTL
+	}
+	v.overlay[key] = &draft{held: Holding{Kind: String, Stored: plain(value), TTL: left}}
+}
+
+// plain makes a stored value that Value gives back as it is, whatever it ends in.
+func plain(value string) Stored {
+	if s := Stored(value); !s.HasTag() {
+		return s
+	}
+	return Stored(value + tagMark + "AAAAAAAAAAAAAAAA")
+}
+
+// Delete removes the key.
+func (v *View) Delete(key Key) {
+	v.touch(key)
+	v.writes = append(v.writes, draftWrite{Write: Write{Kind: Delete, Key: key}})
+	v.overlay[key] = &draft{}
+}
+
+// Expire gives a key that exists a new ttl > 0.
+func (v *View) Expire(key Key, ttl time.Duration) {
+	v.touch(key)
+	v.writes = append(v.writes, draftWrite{Write: Write{Kind: Expire, Key: key}, life: ttl})
+	v.setTTL(key, ttl)
+}
+
+// Persist takes the expiry away from a key that exists.
+func (v *View) Persist(key Key) {
+	v.touch(key)
+	v.writes = append(v.writes, draftWrite{Write: Write{Kind: Persist, Key: key}})
+	v.setTTL(key, NoTTL)
+}
+
+func (v *View) setTTL(key Key, ttl time.Duration) {
+	d, ok := v.overlay[key]
+	if !ok {
+		d = &draft{keepsOther: true}
+		v.overlay[key] = d
+	}
+	d.held.TTL = ttl
+}
+
+// Increment adds by > 0 to a counter. Inside a program this is "raise to", with
+// the guard that a backend is lower: a majority accepts the number for this program
+// alone (I10). Errors: ErrUnread, ErrNotInteger, ErrWrongType, ErrOverflow.
+func (v *View) Increment(key Key, by int64) (int64, error) {
+	h, _, err := v.state(key, true)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := Held{Kind: h.Kind, Stored: h.Stored}.number()
+	switch {
+	case h.Kind == Other:
+		return 0, ErrWrongType
+	case !ok:
+		return 0, ErrNotInteger
+	case n > math.MaxInt64-by:
+		return 0, ErrOverflow
+	}
+	text := strconv.FormatInt(n+by, 10)
+	v.guard(Guard{Kind: Lower, Key: key, Text: text})
+	v.writes = append(v.writes, draftWrite{Write: Write{Kind: Raise, Key: key, Stored: Stored(text)}})
+	left := h.TTL
+	if h.Kind == Nothing {
+		left = NoTTL
+	}
+	v.overlay[key] = &draft{held: Holding{Kind: String, Stored: Stored(text), TTL: left}}
+	return n + by, nil
+}
+
+// Expect makes the whole program fail with ErrChanged if the key does not hold
+// exactly what a former read of it said, tag included.
+func (v *View) Expect(key Key, was Holding) error {
+	h, _, err := v.state(key, true)
+	switch {
+	case err != nil:
+		return err
+	case h.Kind != was.Kind || h.Stored != was.Stored || h.Type != was.Type:
+		return ErrChanged
+	}
+	switch h.Kind {
+	case Nothing:
+		v.guard(Guard{Kind: Absent, Key: key})
+	case String:
+		v.guard(Guard{Kind: StoredIs, Key: key, Text: string(h.Stored)})
+	case Other:
+		v.guard(Guard{Kind: TypeIs, Key: key, Text: h.Type})
+	}
+	return nil
+}
