@@ -1,0 +1,310 @@
+package redistest
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Server is a redis-server process that listens on a port of 127.0.0.1 and on a
+// unix socket. It keeps both over restarts. Its methods that have no error to
+// return end the test when they fail, so they belong on the test's goroutine.
+type Server struct {
+	tb     testing.TB
+	dir    string
+	port   int
+	config config
+	proc   *process
+}
+
+type config struct {
+	args       []string
+	password   string
+	persistent bool
+}
+
+// Option changes how a Server is started.
+type Option func(*config)
+
+// Args adds command line arguments for redis-server, such as "--maxmemory", "10mb".
+func Args(args ...string) Option {
+	return func(c *config) { c.args = append(c.args, args...) }
+}
+
+// Password makes the server ask for a password; Do and Monitor give it.
+func Password(password string) Option {
+	return func(c *config) { c.password = password }
+}
+
+// Persistent makes the server write each command to its append-only file before
+// it answers, so that RestartWithData finds everything again.
+func Persistent() Option {
+	return func(c *config) { c.persistent = true }
+}
+
+// startTries is how often a start is tried anew on another port, when the one
+// chosen was taken between looking and binding.
+const startTries = 5
+
+// errPortTaken says that redis-server could not bind its port.
+var errPortTaken = errors.New("port taken")
+
+// Start starts a redis-server, waits until it answers, and has it killed when
+// the test ends.
+func Start(tb testing.TB, opts ...Option) *Server {
+	tb.Helper()
+	s, err := start(tb, opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func start(tb testing.TB, opts []Option) (*Server, error) {
+	if err := checkInstalled(); err != nil {
+		return nil, err
+	}
+	// Not tb.TempDir: with the test's name in it, the path can be longer than
+	// the 107 bytes that a unix socket's address has.
+	dir, err := os.MkdirTemp("", "redis")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{tb: tb, dir: dir}
+	for _, o := range opts {
+		o(&s.config)
+	}
+	tb.Cleanup(func() {
+		if s.proc != nil {
+			s.proc.kill()
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			tb.Error(err)
+		}
+	})
+	for range startTries {
+		if s.port, err = freePort(); err != nil {
+			return nil, err
+		}
+		if err = s.launch(); !errors.Is(err, errPortTaken) {
+			break
+		}
+	}
+	return s, err
+}
+
+// checkInstalled says what to install if there is no redis-server of version 7,
+// whose SET takes NX together with GET.
+var checkInstalled = sync.OnceValue(func() error {
+	const hint = "install redis-server 7 or later (Debian: apt-get install redis-server redis-tools)"
+	out, err := exec.Command("redis-server", "--version").Output()
+	if err != nil {
+		return fmt.Errorf("redis-server can't be run: %w; %s", err, hint)
+	}
+	_, version, _ := strings.Cut(string(out), "v=")
+	major, _, _ := strings.Cut(version, ".")
+	if n, err := strconv.Atoi(major); err != nil || n < 7 {
+		return fmt.Errorf("redis-server is too old: %s; %s", strings.TrimSpace(string(out)), hint)
+	}
+	return nil
+})
+
+// launch starts the process on the server's port and waits until it answers.
+func (s *Server) launch() error {
+	appendOnly := "no"
+	if s.config.persistent {
+		appendOnly = "yes"
+	}
+	args := []string{
+		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port),
+		"--unixsocket", s.Socket(), "--dir", s.dir,
+		"--save", "", "--appendonly", appendOnly, "--appendfsync", "always",
+		"--enable-debug-command", "yes",
+	}
+	if s.config.password != "" {
+		args = append(args, "--requirepass", s.config.password)
+	}
+	if err := os.Remove(s.Socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	proc, err := startProcess(exec.Command("redis-server", append(args, s.config.args...)...))
+	if err != nil {
+		return err
+	}
+	s.proc = proc
+	// The socket is ours alone, so what answers on it is this process; and it is
+	// made after the port was bound.
+	answers := func() bool {
+		reply, err := s.Do("PING")
+		return err == nil && reply == Status("PONG")
+	}
+	if poll(processPatience, func() bool { return !proc.running() || answers() }) && proc.running() {
+		return nil
+	}
+	proc.kill()
+	said := proc.output.String()
+	if strings.Contains(said, "Address already in use") {
+		return errPortTaken
+	}
+	return fmt.Errorf("redis-server did not start; it said:\n%s", said)
+}
+
+// Addr is the server's host:port.
+func (s *Server) Addr() string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
+}
+
+// Socket is the path of the server's unix socket.
+func (s *Server) Socket() string { return filepath.Join(s.dir, "s") }
+
+// Pause stops the process (SIGSTOP): connections stay open and are accepted by
+// the kernel, and what is sent waits until Resume.
+func (s *Server) Pause() {
+	s.tb.Helper()
+	if err := s.proc.pause(); err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+// Resume lets a paused server run on (SIGCONT).
+func (s *Server) Resume() {
+	s.tb.Helper()
+	if err := s.proc.resume(); err != nil {
+		s.tb.Fatal(err)
+	}
+}
+
+// Kill ends the process (SIGKILL), paused or not. Its port refuses connections
+// until a restart.
+func (s *Server) Kill() { s.proc.kill() }
+
+// Restart kills the server if it still runs and starts it on the same address
+// with nothing in it.
+func (s *Server) Restart() {
+	s.tb.Helper()
+	s.Kill()
+	if err := os.RemoveAll(filepath.Join(s.dir, "appendonlydir")); err != nil {
+		s.tb.Fatal(err)
+	}
+	s.relaunch()
+}
+
+// RestartWithData kills the server if it still runs and starts it on the same
+// address with what it held. The server must be Persistent.
+func (s *Server) RestartWithData() {
+	s.tb.Helper()
+	if !s.config.persistent {
+		s.tb.Fatal("RestartWithData of a server that was not started as Persistent")
+	}
+	s.Kill()
+	s.relaunch()
+}
+
+func (s *Server) relaunch() {
+	s.tb.Helper()
+	var err error
+	if !poll(processPatience, func() bool {
+		err = s.launch()
+		return !errors.Is(err, errPortTaken)
+	}) || err != nil {
+		s.tb.Fatalf("restart of redis-server on %s: %v", s.Addr(), err)
+	}
+}
+
+// Client connects to the server's socket and gives the password. The client is
+// closed when the test ends.
+func (s *Server) Client() *Client {
+	s.tb.Helper()
+	c, err := s.dial()
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	s.tb.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func (s *Server) dial() (*Client, error) {
+	c, err := Dial(s.Socket())
+	if err != nil || s.config.password == "" {
+		return c, err
+	}
+	reply, err := c.Do("AUTH", s.config.password)
+	if err == nil && reply != Status("OK") {
+		err = fmt.Errorf("AUTH: %v", reply)
+	}
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Do sends one command over a connection of its own. The error tells of the
+// connection; an error reply is a value of type Error. Any goroutine may use it.
+func (s *Server) Do(args ...string) (any, error) {
+	c, err := s.dial()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.Do(args...)
+}
+
+// MustDo is Do for commands that must not fail.
+func (s *Server) MustDo(args ...string) any {
+	s.tb.Helper()
+	reply, err := s.Do(args...)
+	if e, ok := reply.(Error); ok {
+		err = e
+	}
+	if err != nil {
+		s.tb.Fatalf("%s on %s: %v", args[0], s.Addr(), err)
+	}
+	return reply
+}
+
+// Keys are the names of all keys that the server holds, sorted.
+func (s *Server) Keys() []string {
+	s.tb.Helper()
+	reply := s.MustDo("KEYS", "*")
+	items, ok := reply.([]any)
+	if !ok {
+		s.tb.Fatalf("KEYS on %s: %v", s.Addr(), reply)
+	}
+	keys := make([]string, 0, len(items))
+	for _, item := range items {
+		keys = append(keys, fmt.Sprint(item))
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Get is what the server holds under a string key, "" if there is none.
+func (s *Server) Get(key string) string {
+	s.tb.Helper()
+	value, _ := s.MustDo("GET", key).(string)
+	return value
+}
+
+// Info is the value of one field of INFO, such as run_id; "" if there is none.
+func (s *Server) Info(field string) string {
+	s.tb.Helper()
+	text, _ := s.MustDo("INFO", "everything").(string)
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// PID is the process's number.
+func (s *Server) PID() int { return s.proc.cmd.Process.Pid }
