@@ -1,0 +1,97 @@
+package resp
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Append appends the bytes of r, as a client that speaks p reads them, to b and
+// returns the longer slice. A nil or odd-sized Map reply is a broken invariant
+// of the program, never the fault of a client, and panics.
+func Append(b []byte, r Reply, p Proto) []byte {
+	switch r := r.(type) {
+	case Status:
+		return appendLine(b, '+', string(r))
+	case Error:
+		return appendLine(b, '-', string(r))
+	case Int:
+		return appendHeader(b, ':', int64(r))
+	case Bulk:
+		return appendString(b, '$', "", string(r))
+	case Null:
+		return appendNull(b, "$-1\r\n", p)
+	case NullArray:
+		return appendNull(b, "*-1\r\n", p)
+	case Array:
+		return appendAll(appendHeader(b, '*', int64(len(r))), r, p)
+	case Map:
+		if len(r)%2 != 0 {
+			panic("resp: a Map reply with a key that has no value")
+		}
+		if p == RESP3 {
+			return appendAll(appendHeader(b, '%', int64(len(r)/2)), r, p)
+		}
+		return appendAll(appendHeader(b, '*', int64(len(r))), r, p)
+	case Verbatim:
+		if p == RESP3 {
+			return appendString(b, '=', verbatimKind, string(r))
+		}
+		return appendString(b, '$', "", string(r))
+	case Push:
+		if p == RESP3 {
+			return appendAll(appendHeader(b, '>', int64(len(r))), r, p)
+		}
+		return appendAll(appendHeader(b, '*', int64(len(r))), r, p)
+	}
+	panic("resp: a nil reply, or one of an unknown type")
+}
+
+// verbatimKind says that a verbatim string is plain text; it counts towards the
+// announced length.
+const verbatimKind = "txt:"
+
+// appendNull keeps the two nulls of RESP2 away from RESP3 connections: strict
+// clients take $-1 there for a string of length -1 and wait for it for ever.
+func appendNull(b []byte, resp2 string, p Proto) []byte {
+	if p == RESP3 {
+		return append(b, "_\r\n"...)
+	}
+	return append(b, resp2...)
+}
+
+func appendHeader(b []byte, kind byte, n int64) []byte {
+	b = append(b, kind)
+	b = strconv.AppendInt(b, n, 10)
+	return append(b, "\r\n"...)
+}
+
+func appendString(b []byte, kind byte, prefix, s string) []byte {
+	b = appendHeader(b, kind, int64(len(prefix)+len(s)))
+	b = append(b, prefix...)
+	b = append(b, s...)
+	return append(b, "\r\n"...)
+}
+
+func appendAll(b []byte, rs []Reply, p Proto) []byte {
+	for _, r := range rs {
+		b = Append(b, r, p)
+	}
+	return b
+}
+
+// appendLine replaces line breaks by blanks: one in the middle would end the
+// reply early, and the rest would be read as the next reply.
+func appendLine(b []byte, kind byte, s string) []byte {
+	b = append(b, kind)
+	for {
+		i := strings.IndexAny(s, "\r\n")
+		if i < 0 {
+			break
+		}
+		b = append(b, s[:i]...)
+		b = append(b, ' ')
+		s = s[i+1:]
+	}
+	b = append(b, s...)
+	return append(b, "\r\n"...)
+}

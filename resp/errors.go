@@ -1,0 +1,184 @@
+package resp
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Every error text that a client can get stands in this file, except the reasons
+// for refusing commands, which stand beside the commands in refused.go.
+//
+// Texts that Redis has are Redis's own to the letter, because clients look for
+// words in them. Our own texts begin with a word that no client knows,
+// UNAVAILABLE or UNSUPPORTED: some libraries silently send a command again on
+// Redis's words for trouble, and some swallow every error that begins with ERR.
+// They also stay clear of words that libraries search for anywhere in a text,
+// such as the names of transport faults or of Redis's own error codes; a test
+// has the list.
+
+// Errors about arguments and values, in Redis's words.
+const (
+	ErrSyntax      = Error("ERR syntax error")
+	ErrNotInteger  = Error("ERR value is not an integer or out of range")
+	ErrOverflow    = Error("ERR increment or decrement would overflow")
+	ErrWrongType   = Error("WRONGTYPE Operation against a key holding the wrong kind of value")
+	ErrExpireNX    = Error("ERR NX and XX, GT or LT options at the same time are not compatible")
+	ErrExpireGTLT  = Error("ERR GT and LT options at the same time are not compatible")
+	ErrDelExOption = Error("ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE")
+)
+
+// Errors about scripts, in Redis's words.
+const (
+	ErrNoScript         = Error("NOSCRIPT No matching script. Please use EVAL.")
+	ErrTooManyKeys      = Error("ERR Number of keys can't be greater than number of args")
+	ErrNegativeKeys     = Error("ERR Number of keys can't be negative")
+	ErrScriptFlush      = Error("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
+	ErrNotInScript      = Error("ERR This Redis command is not allowed from script")
+	ErrUnknownInScript  = Error("ERR Unknown Redis command called from script")
+	ErrArityInScript    = Error("ERR Wrong number of args calling Redis command from script")
+	ErrReadOnlyScript   = Error("ERR Write commands are not allowed from read-only scripts.")
+	ErrScriptNoCommand  = Error("ERR Please specify at least one argument for this redis.call() call")
+	ErrScriptBadCommand = Error("ERR Lua redis lib command arguments must be strings or integers")
+)
+
+// Errors of the handshake, in Redis's words.
+const (
+	ErrNoAuth          = Error("NOAUTH Authentication required.")
+	ErrWrongPass       = Error("WRONGPASS invalid username-password pair or user is disabled.")
+	ErrAuthNoPassword  = Error("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+	ErrHelloNoAuth     = Error("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+	ErrNoProto         = Error("NOPROTO unsupported protocol version")
+	ErrProtoNotInteger = Error("ERR Protocol version is not an integer or out of range")
+	ErrDBIndex         = Error("ERR DB index is out of range")
+	ErrClientName      = Error("ERR Client names cannot contain spaces, newlines or special characters.")
+	ErrMaxClients      = Error("ERR max number of clients reached")
+	ErrClusterDisabled = Error("ERR This instance has cluster support disabled")
+)
+
+// Errors of transactions, in Redis's words.
+const (
+	ErrExecAbort           = Error("EXECABORT Transaction discarded because of previous errors.")
+	ErrNestedMulti         = Error("ERR MULTI calls can not be nested")
+	ErrExecWithoutMulti    = Error("ERR EXEC without MULTI")
+	ErrDiscardWithoutMulti = Error("ERR DISCARD without MULTI")
+	ErrWatchInMulti        = Error("ERR WATCH inside MULTI is not allowed")
+	ErrNotInMulti          = Error("ERR Command not allowed inside a transaction")
+)
+
+// Errors that end a connection, in Redis's words.
+const (
+	ErrProtoMultibulkLen    = Error("ERR Protocol error: invalid multibulk length")
+	ErrProtoBulkLen         = Error("ERR Protocol error: invalid bulk length")
+	ErrProtoMultibulkHeader = Error("ERR Protocol error: too big mbulk count string")
+	ErrProtoBulkHeader      = Error("ERR Protocol error: too big bulk count string")
+	ErrProtoInline          = Error("ERR Protocol error: too big inline request")
+	ErrProtoQuotes          = Error("ERR Protocol error: unbalanced quotes in request")
+	ErrProtoAuthMultibulk   = Error("ERR Protocol error: unauthenticated multibulk length")
+	ErrProtoAuthBulk        = Error("ERR Protocol error: unauthenticated bulk length")
+)
+
+// ProtoExpectedDollar is the error for an argument that begins with another byte
+// than a dollar sign.
+func ProtoExpectedDollar(got byte) Error {
+	return Error("ERR Protocol error: expected '$', got '" + clean(string([]byte{got})) + "'")
+}
+
+// WrongArity is the error for too few or too many arguments. The name is in
+// lower case; a subcommand's has a bar in it: script|load.
+func WrongArity(name string) Error {
+	return Error("ERR wrong number of arguments for '" + name + "' command")
+}
+
+// InvalidExpire is the error for a time to live that is out of range. The name
+// is in lower case.
+func InvalidExpire(name string) Error {
+	return Error("ERR invalid expire time in '" + name + "' command")
+}
+
+// expireOption is the error for a word that EXPIRE doesn't know. Redis takes
+// line breaks off its ends and replaces those inside.
+func expireOption(word string) Error {
+	return Error("ERR Unsupported option " + clean(strings.TrimRight(cstring(word), "\r\n")))
+}
+
+// HelloOption is the error for an option that HELLO doesn't know, or that lacks
+// its arguments.
+func HelloOption(word string) Error {
+	return Error("ERR Syntax error in HELLO option '" + clean(cstring(word)) + "'")
+}
+
+// UnknownSubcommand is the error for the second word of a command such as CLIENT.
+func UnknownSubcommand(command, sub string) Error {
+	return Error("ERR unknown subcommand '" + clean(clip(sub, maxEcho)) + "'. Try " +
+		strings.ToUpper(command) + " HELP.")
+}
+
+// maxEcho is how many bytes of a client's own words Redis repeats in an error.
+const maxEcho = 128
+
+// UnknownCommand is the error for a command that Redis doesn't have. Clients
+// decide by its wording whether to fall back to older commands, so it is Redis's
+// to the byte: the name and the list of arguments are cut at 128 bytes each, and
+// each of them ends at its first NUL.
+func UnknownCommand(args []string) Error {
+	if len(args) == 0 {
+		args = []string{""}
+	}
+	list := make([]byte, 0, maxEcho+8)
+	for _, a := range args[1:] {
+		if len(list) >= maxEcho {
+			break
+		}
+		a = clip(a, maxEcho-len(list))
+		list = append(list, '\'')
+		list = append(list, a...)
+		list = append(list, "' "...)
+	}
+	return Error(clean("ERR unknown command '" + clip(args[0], maxEcho) +
+		"', with args beginning with: " + string(list)))
+}
+
+// Unavailable is the answer when too many backends failed for a majority to
+// grant or to refuse: n backends were asked and q of them had to agree. What was
+// asked may or may not have happened.
+func Unavailable(granted, refused, failed, n, q int) Error {
+	return Error("UNAVAILABLE " + strconv.Itoa(granted) + " granted, " + strconv.Itoa(refused) +
+		" refused, " + strconv.Itoa(failed) + " failed of " + strconv.Itoa(n) + " backends; " +
+		strconv.Itoa(q) + " needed")
+}
+
+// UnavailableReason is Unavailable with a reason other than the votes: no round
+// was possible at all, or several did not settle it.
+func UnavailableReason(why string) Error { return Error("UNAVAILABLE " + clean(why)) }
+
+// TTLTooLong is the answer to a time to live above the configured maximum.
+func TTLTooLong(max time.Duration) Error {
+	return Error("UNSUPPORTED a time to live above " + strconv.FormatInt(max.Milliseconds(), 10) +
+		" ms: the configured maximum bounds how long a lost lock can stay; use a shorter one and extend it")
+}
+
+const (
+	errIncrNotAbove = Error("UNSUPPORTED INCRBY with an increment of zero or less: " +
+		"fencing numbers only rise; use an increment above zero, or GET to read the number")
+	errDigest = Error("UNSUPPORTED the conditions IFDEQ and IFDNE: " +
+		"digests of values are not served; use IFEQ or IFNE with the value itself")
+)
+
+// cstring cuts s at its first NUL, where Redis stops reading a word.
+func cstring(s string) string {
+	before, _, _ := strings.Cut(s, "\x00")
+	return before
+}
+
+// clip is cstring, of at most n bytes.
+func clip(s string, n int) string {
+	s = cstring(s)
+	return s[:min(len(s), n)]
+}
+
+var lineBreaks = strings.NewReplacer("\r", " ", "\n", " ")
+
+// clean replaces line breaks by blanks, as Redis does in errors that repeat a
+// client's own words.
+func clean(s string) string { return lineBreaks.Replace(s) }
