@@ -72,7 +72,7 @@ local function passes(kind, key, text)
     return (k == 2 and s == text) or (k == 1 and text == 'string'), k, s
   end
   if kind == 'lower' then
-    if k == 0 then return less('0', text), k, s end
+    if k == 0 then return true, k, s end
     if k == 2 then return false, k, s end
     local n = client(s)
     return is_number(n) and less(n, text), k, s

@@ -27,6 +27,10 @@ type Subject struct {
 	// PTTL is the remaining time of a key, quorum.NoTTL, or Gone.
 	PTTL func(key string) time.Duration
 
+	// LooseNumbers is set for a server that, unlike Redis, takes 007 for a number.
+	// Nothing that a group writes depends on it.
+	LooseNumbers bool
+
 	// Sleep lets time pass for the server: for a real one by waiting.
 	Sleep func(d time.Duration)
 }
