@@ -196,6 +196,7 @@ SCRIPT FLUSH SYNC
 script flush async
 SCRIPT FLUSH FOO
 SCRIPT FLUSH SYNC SYNC
+SCRIPT FLUSH "\u017fync"
 NOSUCH
 NOSUCH a b
 nosuch "a\r\nb" c
