@@ -1,9 +1,6 @@
 package resp
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // Append appends the bytes of r, as a client that speaks p reads them, to b and
 // returns the longer slice. A nil or odd-sized Map reply is a broken invariant
@@ -83,15 +80,12 @@ func appendAll(b []byte, rs []Reply, p Proto) []byte {
 // reply early, and the rest would be read as the next reply.
 func appendLine(b []byte, kind byte, s string) []byte {
 	b = append(b, kind)
-	for {
-		i := strings.IndexAny(s, "\r\n")
-		if i < 0 {
-			break
-		}
-		b = append(b, s[:i]...)
-		b = append(b, ' ')
-		s = s[i+1:]
-	}
+	text := len(b)
 	b = append(b, s...)
+	for i := text; i < len(b); i++ {
+		if b[i] == '\r' || b[i] == '\n' {
+			b[i] = ' '
+		}
+	}
 	return append(b, "\r\n"...)
 }

@@ -42,7 +42,8 @@ const (
 	ErrScriptBadCommand = Error("ERR Lua redis lib command arguments must be strings or integers")
 )
 
-// Errors of the handshake, in Redis's words.
+// Errors of the handshake, in Redis's words; ErrHelloNoAuth in those of 7.2 and
+// later, which name the protocol.
 const (
 	ErrNoAuth          = Error("NOAUTH Authentication required.")
 	ErrWrongPass       = Error("WRONGPASS invalid username-password pair or user is disabled.")
@@ -111,7 +112,7 @@ func HelloOption(word string) Error {
 // UnknownSubcommand is the error for the second word of a command such as CLIENT.
 func UnknownSubcommand(command, sub string) Error {
 	return Error("ERR unknown subcommand '" + clean(clip(sub, maxEcho)) + "'. Try " +
-		strings.ToUpper(command) + " HELP.")
+		upperASCII(command) + " HELP.")
 }
 
 // maxEcho is how many bytes of a client's own words Redis repeats in an error.

@@ -1,7 +1,5 @@
 package resp
 
-import "strings"
-
 // digestLen is the length of a SHA1 in hexadecimal.
 const digestLen = 40
 
@@ -17,7 +15,7 @@ func parseEval(name string, args []string) (Request, error) {
 		if len(e.Script) != digestLen {
 			return nil, ErrNoScript
 		}
-		e.Script = strings.ToLower(e.Script)
+		e.Script = lowerASCII(e.Script)
 	}
 	keys, rest, err := scriptKeys(args)
 	if err != "" {
@@ -57,7 +55,7 @@ func parseScript(_ string, args []string) (Request, error) {
 	case "EXISTS":
 		digests := make([]string, 0, len(args)-2)
 		for _, d := range args[2:] {
-			digests = append(digests, strings.ToLower(d))
+			digests = append(digests, lowerASCII(d))
 		}
 		return ScriptExists{Digests: digests}, nil
 	case "FLUSH":

@@ -1,7 +1,5 @@
 package resp
 
-import "strings"
-
 // Parse turns the words of one command into what the client asked for. The name
 // may be in any case, keys and values may be any bytes or none. The error is
 // always an Error, ready to be sent.
@@ -109,6 +107,41 @@ func parseIncr(name string, args []string) (Request, error) {
 	return Incr{Key: args[1], By: by}, nil
 }
 
+// maxOption is longer than any option: a longer word needs no copy in upper case.
+const maxOption = 16
+
 // option is a word that is compared with the names of options: in upper case,
 // and up to its first NUL, because that is all that Redis looks at.
-func option(word string) string { return strings.ToUpper(cstring(word)) }
+func option(word string) string {
+	word = cstring(word)
+	if len(word) > maxOption {
+		return word
+	}
+	return upperASCII(word)
+}
+
+// upperASCII turns the letters a to z into upper case and leaves all other bytes
+// alone. The functions of package strings also know letters beyond ASCII that
+// have an ASCII one as their other case; Redis doesn't.
+func upperASCII(s string) string { return mapBytes(s, 'a', 'z') }
+
+// lowerASCII is the other direction.
+func lowerASCII(s string) string { return mapBytes(s, 'A', 'Z') }
+
+// mapBytes changes the case of the letters from first to last.
+func mapBytes(s string, first, last byte) string {
+	const caseBit = 'a' - 'A'
+	for i := range len(s) {
+		if s[i] < first || s[i] > last {
+			continue
+		}
+		b := []byte(s)
+		for ; i < len(b); i++ {
+			if b[i] >= first && b[i] <= last {
+				b[i] ^= caseBit
+			}
+		}
+		return string(b)
+	}
+	return s
+}
