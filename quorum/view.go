@@ -63,6 +63,15 @@ type draftWrite struct {
 	life    time.Duration // the client's ttl; 0 for none
 }
 
+// Known makes a view of what has been read, for programs that only read.
+func Known(keys []Key, held []Holding) *View {
+	known := make(map[Key]Holding, len(keys))
+	for i, k := range keys {
+		known[k] = held[i]
+	}
+	return newView(known, Assumption{})
+}
+
 func newView(known map[Key]Holding, assume Assumption) *View {
 	return &View{known: known, assume: assume, overlay: map[Key]*draft{}}
 }
@@ -307,3 +316,6 @@ func (v *View) Expect(key Key, was Holding) error {
 	}
 	return nil
 }
+
+// Unread tells whether the program asked for a key that is not known.
+func (v *View) Unread() bool { return v.unread }
