@@ -236,6 +236,18 @@ func TestSilentNeverRunsAndAnswersOnRelease(t *testing.T) {
 	})
 }
 
+func TestKeptDebtRunsBeforeYoungerCalls(t *testing.T) {
+	virtual(t, Options{RequestDelay: 5 * time.Millisecond}, func(t *testing.T, f *Fake) {
+		f.Plant("k", "mine", 0)
+		f.SetMode(Silent)
+		f.Owe(debt("mine", time.Hour))
+		time.Sleep(6 * time.Millisecond)
+		b := send(f, lock)
+		f.Release()
+		expect(t, b.one(t), quorum.Granted, false)
+	})
+}
+
 func TestMuteRunsAndAnswersOnRelease(t *testing.T) {
 	virtual(t, Options{}, func(t *testing.T, f *Fake) {
 		f.SetMode(Mute)
