@@ -53,15 +53,13 @@ type Fake struct {
 	owed      []quorum.Debt  // kept for when the server can be reached
 	swallowed []quorum.Voter // rounds that get no answer until the mode ends
 	replies   []reply        // in order
-	arrives   time.Time      // when the last request sent arrives
-	answered  time.Time      // when the last reply sent arrives
 }
 
 // request is a call, or a debt, on its way to the server.
 type request struct {
 	call *quorum.Call // nil for a debt
 	debt quorum.Debt
-	due  time.Time // when it arrives, once it was sent
+	due  time.Time // when it arrives, once it was sent; not before the one ahead of it
 	sent bool
 }
 
@@ -69,7 +67,7 @@ type request struct {
 type reply struct {
 	round  quorum.Voter
 	answer quorum.Answer
-	due    time.Time
+	due    time.Time // when it arrives; not before the one ahead of it
 }
 
 // New starts a fake that votes as the backend index. It must be closed.
@@ -157,16 +155,10 @@ func (f *Fake) Owe(debt quorum.Debt) {
 // enqueue puts a request behind those before it and sends it if the lane can.
 func (f *Fake) enqueue(r request, now time.Time) {
 	if r.sent = f.mode != Stalled; r.sent {
-		r.due = f.arrival(now)
+		r.due = now.Add(f.delay(f.opts.RequestDelay))
 	}
 	f.queue = append(f.queue, r)
 	f.signal()
-}
-
-// arrival is when a request that is sent now arrives: not before earlier ones.
-func (f *Fake) arrival(now time.Time) time.Time {
-	f.arrives = later(f.arrives, now.Add(f.delay(f.opts.RequestDelay)))
-	return f.arrives
 }
 
 // delay adds the jitter.
@@ -175,13 +167,6 @@ func (f *Fake) delay(d time.Duration) time.Duration {
 		d += time.Duration(f.random.Int64N(int64(f.opts.Jitter) + 1))
 	}
 	return d
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // signal tells run that there is something to do. One signal is enough.
@@ -263,8 +248,7 @@ func (f *Fake) arrive(r request, now time.Time) {
 	case Broken:
 		answer = failed(errBroken)
 	}
-	f.answered = later(f.answered, now.Add(f.delay(f.opts.ReplyDelay)))
-	f.replies = append(f.replies, reply{r.call.Round, answer, f.answered})
+	f.replies = append(f.replies, reply{r.call.Round, answer, now.Add(f.delay(f.opts.ReplyDelay))})
 }
 
 // arriveDebt carries a debt out, or keeps it where the server does not listen.

@@ -109,7 +109,7 @@ func (f *Fake) breakLink(now time.Time) {
 	}
 	f.failSwallowed(now)
 	queue := f.queue
-	f.queue, f.queued, f.arrives = nil, 0, time.Time{}
+	f.queue, f.queued = nil, 0
 	for _, r := range queue {
 		if r.call == nil {
 			f.owed = append(f.owed, r.debt)
@@ -119,7 +119,6 @@ func (f *Fake) breakLink(now time.Time) {
 		answer.Unsent = !r.sent
 		f.replies = append(f.replies, reply{r.call.Round, answer, now})
 	}
-	f.answered = now
 }
 
 // failSwallowed answers what Silent and Mute kept back.
@@ -145,7 +144,7 @@ func (f *Fake) sendWaiting(now time.Time) {
 			f.replies = append(f.replies, reply{r.call.Round, answer, now})
 			continue
 		default:
-			r.sent, r.due = true, f.arrival(now)
+			r.sent, r.due = true, now.Add(f.delay(f.opts.RequestDelay))
 		}
 		kept = append(kept, r)
 	}
