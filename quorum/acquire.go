@@ -61,8 +61,7 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 			a.Won = true
 			return a, nil
 		}
-		until := g.debtEnd(ttl)
-		r.each(func(backend int, answer Answer) { g.undo(backend, answer, key, stored, until) })
+		r.each(func(backend int, answer Answer) { g.undo(backend, answer, lock) })
 		switch {
 		case result == Unavailable:
 			return a, unavailable(r.tally)

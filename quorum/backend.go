@@ -15,9 +15,9 @@ type Backend interface {
 	Send(call *Call)
 
 	// Owe takes on a removal that must reach the backend even if it is out of
-	// reach now: it is kept until it was carried out, or until debt.Until.
-	// The number of debts kept is bounded; what is over the bound is lost, and
-	// ends with its key's expiry.
+	// reach now: it is kept until it was carried out. The number of debts kept is
+	// bounded; over the bound those past their date are given up first, and what
+	// is lost ends with its key's expiry.
 	Owe(debt Debt)
 }
 
@@ -168,5 +168,5 @@ type Answer struct {
 type Debt struct {
 	Key    Key
 	Stored Stored
-	Until  time.Time // when the key has expired by itself
+	Until  time.Time // when the key, if it was written by now, has expired by itself
 }

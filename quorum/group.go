@@ -151,9 +151,9 @@ func (g *Group) pause(ctx context.Context) bool {
 
 // undo takes back what an attempt may have written on one backend (I5). Never
 // where the backend refused, and not where the call never got to.
-func (g *Group) undo(backend int, answer Answer, key Key, stored Stored, until time.Time) {
+func (g *Group) undo(backend int, answer Answer, lock Lock) {
 	if answer.Vote == Granted || answer.Vote == Failed && !answer.Unsent {
-		g.backends[backend].Owe(Debt{Key: key, Stored: stored, Until: until})
+		g.backends[backend].Owe(Debt{Key: lock.Key, Stored: lock.Stored, Until: g.debtEnd(lock.TTL)})
 	}
 }
 

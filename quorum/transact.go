@@ -183,7 +183,7 @@ func (t *transaction) validity(v *View, watch stopwatch) time.Duration {
 // undo takes back what an attempt created on one backend.
 func (t *transaction) undo(backend int, a Answer, locks []Lock) {
 	for _, l := range locks {
-		t.g.undo(backend, a, l.Key, l.Stored, t.g.debtEnd(l.TTL))
+		t.g.undo(backend, a, l)
 	}
 }
 
@@ -215,7 +215,7 @@ func (t *transaction) settleUnavailable(r *round, op Commit, locks []Lock) {
 		}
 		for i, w := range op.Writes {
 			if w.Kind == Put && a.Vote == Granted && a.Held[i].Kind == Nothing {
-				t.g.undo(backend, a, w.Key, w.Stored, t.g.debtEnd(w.TTL))
+				t.g.undo(backend, a, Lock{Key: w.Key, Stored: w.Stored, TTL: w.TTL})
 			}
 		}
 	})

@@ -3,6 +3,7 @@ package lane
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -169,7 +170,15 @@ func (l *Lane) Owe(debt quorum.Debt) {
 }
 
 // keep takes a debt on, behind all that waits. The caller holds mu.
+//
+// A debt is not dropped because its date has passed: the write that it undoes may
+// be unread at a backend that is paused, and begins its whole life when that backend
+// goes on. Only when there are too many, those that are past their date go first.
 func (l *Lane) keep(debt quorum.Debt) {
+	if len(l.debts)+l.owed >= l.cfg.Debts {
+		now := time.Now()
+		l.debts = slices.DeleteFunc(l.debts, func(d quorum.Debt) bool { return now.After(d.Until) })
+	}
 	if len(l.debts)+l.owed >= l.cfg.Debts {
 		l.lostDebts.Add(1)
 		return
@@ -203,10 +212,8 @@ func (l *Lane) take(batch []item) []item {
 		switch {
 		case it.call == nil:
 			l.owed--
-			if now.Before(it.debt.Until) {
-				batch = append(batch, it)
-				bytes += len(it.debt.Key) + len(it.debt.Stored)
-			}
+			batch = append(batch, it)
+			bytes += len(it.debt.Key) + len(it.debt.Stored)
 		case now.After(it.call.Deadline):
 			late = append(late, it.call)
 		default:
@@ -232,13 +239,10 @@ func (l *Lane) up() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open = true
-	now := time.Now()
 	for _, d := range l.debts {
-		if now.Before(d.Until) {
-			l.queue = append(l.queue, item{debt: d})
-			l.owed++
-		}
+		l.queue = append(l.queue, item{debt: d})
 	}
+	l.owed += len(l.debts)
 	l.debts = nil
 	l.signal()
 }
