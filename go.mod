@@ -24,4 +24,9 @@ require (
 	honnef.co/go/tools v0.8.2 // indirect
 )
 
+require (
+	github.com/tidwall/btree v1.1.0 // indirect
+	github.com/tidwall/match v1.1.1 // indirect
+)
+
 tool honnef.co/go/tools/cmd/staticcheck

@@ -1,0 +1,302 @@
+package guard
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// readBytes is how much is read at once: as much as redcon's own buffer takes,
+	// so more would not make its batches larger.
+	readBytes = 4 << 10
+
+	// lingerTime and lingerBytes bound the reading on after a protocol error.
+	lingerTime  = 250 * time.Millisecond
+	lingerBytes = 1 << 20
+
+	// partingTime bounds how long Close waits to send TLS's goodbye.
+	partingTime = 100 * time.Millisecond
+)
+
+var errNoHandshake = errors.New("guard: written to before the TLS handshake")
+
+// A Conn is a client's connection. Read and Write may be used at the same time,
+// each by one goroutine; HungUp and Close by any.
+type Conn struct {
+	l      *Listener
+	raw    net.Conn // the socket
+	stream net.Conn // what the client says: raw, or TLS over it
+	born   time.Time
+
+	authenticated atomic.Bool
+	shaken        atomic.Bool // the TLS handshake is done, or there is none
+	closing       sync.Once
+	closeErr      error
+
+	// Read's own.
+	parser parser
+	in     []byte // readBytes; bytes in[next:end] are not parsed yet
+	next   int
+	end    int
+	fault  *fault
+	waited time.Duration // for the rest of the command that has begun
+
+	mu       sync.Mutex
+	draining bool
+	armed    time.Time // the read deadline that raw has
+	authBy   time.Time // when an unauthenticated client is cut off
+}
+
+var _ net.Conn = (*Conn)(nil)
+
+func newConn(l *Listener, raw net.Conn) *Conn {
+	c := &Conn{l: l, raw: raw, stream: raw, born: time.Now()}
+	c.parser.limits = l.limits
+	c.authBy = c.born.Add(l.limits.AuthTime)
+	c.authenticated.Store(!l.limits.AuthRequired)
+	if l.config != nil {
+		c.stream = tls.Server(raw, l.config)
+	}
+	c.shaken.Store(l.config == nil)
+	return c
+}
+
+// SetAuthenticated says whether the client has logged in, which decides on its
+// limits; false starts its time to log in anew. To be called by the handler of a
+// command: it takes effect for the next command.
+func (c *Conn) SetAuthenticated(yes bool) {
+	c.mu.Lock()
+	c.authBy = time.Now().Add(c.l.limits.AuthTime)
+	c.mu.Unlock()
+	c.authenticated.Store(yes)
+}
+
+// Read fills p with whole commands, the last one perhaps in several calls. It
+// waits until one has arrived. The error is io.EOF when the client is gone, was
+// cut off for a protocol error (it has been told then), or has been drained;
+// os.ErrDeadlineExceeded when it was too slow.
+func (c *Conn) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if !c.shaken.Load() {
+		if err := c.handshake(); err != nil {
+			return 0, err
+		}
+	}
+	for {
+		if n := c.parser.take(p); n > 0 {
+			return n, nil
+		}
+		// All that was released has been answered, or redcon would not ask.
+		if c.fault != nil {
+			c.refuse()
+			return 0, io.EOF
+		}
+		if c.next < c.end {
+			c.parse()
+			continue
+		}
+		if err := c.fill(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (c *Conn) parse() {
+	n, f := c.parser.feed(c.in[c.next:c.end], c.authenticated.Load())
+	c.next += n
+	c.fault = f
+	if f != nil {
+		c.l.hooks.protocolError(f.cause)
+	}
+	if c.parser.done > 0 || !c.parser.partial() {
+		c.waited = 0
+	}
+}
+
+// fill waits for bytes of the client.
+func (c *Conn) fill() error {
+	start := time.Now()
+	deadline, cause := c.deadline(start)
+	if !c.arm(deadline) {
+		return io.EOF
+	}
+	if c.in == nil {
+		c.in = make([]byte, readBytes)
+	}
+	n, err := c.stream.Read(c.in)
+	if c.parser.partial() {
+		c.waited += time.Since(start)
+	}
+	c.next, c.end = 0, n
+	if n > 0 || err == nil {
+		return nil // an error comes again
+	}
+	return c.readError(err, cause)
+}
+
+// readError says what it means that reading failed.
+func (c *Conn) readError(err error, cause Cause) error {
+	if c.isDraining() {
+		return io.EOF
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.l.hooks.timeout(cause)
+		return os.ErrDeadlineExceeded
+	}
+	return err
+}
+
+// deadline is how long to wait for bytes, and why not longer. The zero time means
+// for ever.
+func (c *Conn) deadline(now time.Time) (by time.Time, cause Cause) {
+	limits := &c.l.limits
+	switch {
+	case c.parser.partial():
+		by, cause = now.Add(limits.HalfCommand-c.waited), CauseHalfCommand
+	case limits.Idle > 0:
+		by, cause = now.Add(limits.Idle), CauseIdle
+	}
+	if c.authenticated.Load() {
+		return by, cause
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if by.IsZero() || c.authBy.Before(by) {
+		by, cause = c.authBy, CauseAuth
+	}
+	return by, cause
+}
+
+// arm sets the socket's read deadline. It returns false if the connection is
+// being drained, so that no wait may begin.
+func (c *Conn) arm(deadline time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.draining {
+		return false
+	}
+	if !deadline.Equal(c.armed) {
+		c.armed = deadline
+		// Failure means that the socket is closed; reading will tell.
+		_ = c.raw.SetReadDeadline(deadline)
+	}
+	return true
+}
+
+// handshake does the TLS handshake, within its time.
+func (c *Conn) handshake() error {
+	deadline := c.born.Add(c.l.limits.HandshakeTime)
+	if !c.arm(deadline) {
+		return io.EOF
+	}
+	_ = c.raw.SetWriteDeadline(deadline) // as in arm
+	err := c.stream.(*tls.Conn).Handshake()
+	if err == nil {
+		c.shaken.Store(true)
+		return nil
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) && !c.isDraining() {
+		c.l.hooks.handshakeFail(err)
+		return fmt.Errorf("TLS handshake: %w", err)
+	}
+	return c.readError(err, CauseHandshake)
+}
+
+// refuse ends a connection whose bytes are no command: it tells the client, and
+// reads on for a moment, because closing a socket with unread bytes resets it, and
+// a reset may overtake the error text.
+func (c *Conn) refuse() {
+	reply := c.fault.reply()
+	if reply == "" {
+		return
+	}
+	if _, err := c.Write([]byte(reply)); err != nil {
+		return
+	}
+	if half, ok := c.raw.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
+		return
+	}
+	if !c.arm(time.Now().Add(lingerTime)) {
+		return
+	}
+	for total := 0; total < lingerBytes; {
+		n, err := c.raw.Read(c.in)
+		if err != nil {
+			return
+		}
+		total += n
+	}
+}
+
+// Write sends replies. It fails if the client has not taken them within
+// WriteStall.
+func (c *Conn) Write(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil // redcon flushes also what is empty
+	}
+	if !c.shaken.Load() {
+		return 0, errNoHandshake // it would wait for the client, perhaps in Accept's loop
+	}
+	if err := c.raw.SetWriteDeadline(time.Now().Add(c.l.limits.WriteStall)); err != nil {
+		return 0, err
+	}
+	n, err := c.stream.Write(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.l.hooks.timeout(CauseWriteStall)
+	}
+	return n, err
+}
+
+// drain lets Read return io.EOF when it has no whole command left, and wakes it if
+// it waits for one.
+func (c *Conn) drain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.draining = true
+	_ = c.raw.SetReadDeadline(time.Unix(1, 0)) // as in arm
+}
+
+func (c *Conn) isDraining() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.draining
+}
+
+// Close closes the connection; a second time it does nothing.
+func (c *Conn) Close() error {
+	c.closing.Do(func() {
+		if c.stream != c.raw {
+			// crypto/tls would wait up to five seconds for a client that does
+			// not read, and redcon closes connections one after the other.
+			hurry := time.AfterFunc(partingTime, func() { c.raw.Close() })
+			defer hurry.Stop()
+		}
+		c.closeErr = c.stream.Close()
+		c.l.remove(c)
+	})
+	return c.closeErr
+}
+
+// LocalAddr is our end's address.
+func (c *Conn) LocalAddr() net.Addr { return c.raw.LocalAddr() }
+
+// RemoteAddr is the client's address.
+func (c *Conn) RemoteAddr() net.Addr { return c.raw.RemoteAddr() }
+
+// SetDeadline is not supported: the time limits are the Listener's.
+func (c *Conn) SetDeadline(time.Time) error { return errors.ErrUnsupported }
+
+// SetReadDeadline is not supported: the time limits are the Listener's.
+func (c *Conn) SetReadDeadline(time.Time) error { return errors.ErrUnsupported }
+
+// SetWriteDeadline is not supported: the time limits are the Listener's.
+func (c *Conn) SetWriteDeadline(time.Time) error { return errors.ErrUnsupported }
