@@ -1,0 +1,138 @@
+package conf
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Load makes a Config of the command line without the program's name, of the
+// environment as os.Environ gives it, and of the files that these name.
+//
+// For Help and Version it looks at nothing else and returns the defaults: both
+// must work where the configuration is broken. In every other case the Config
+// was checked; an error holds one line for each mistake that was found, with the
+// place of each, and none of them repeats a password.
+func Load(args, environ []string, readFile func(string) ([]byte, error)) (Config, Command, error) {
+	cmd, fromArgs, file, err := readArgs(args)
+	if err != nil || cmd.Action == Help || cmd.Action == Version {
+		return Default(), cmd, err
+	}
+	fromEnv, envFile, errs := readEnv(environ)
+	if file == "" {
+		file = envFile
+	}
+	var fromFile []setting
+	if file != "" {
+		fromFile, err = readConfigFile(file, readFile)
+		errs = append(errs, err)
+	}
+
+	l := loader{cfg: Default(), origin: map[string]string{}}
+	for _, source := range [][]setting{fromFile, fromEnv, fromArgs} {
+		errs = append(errs, l.apply(source)...)
+	}
+	// What follows looks at values together, which makes sense only if each is
+	// what it was meant to be.
+	if err := errors.Join(errs...); err != nil {
+		return Config{}, cmd, err
+	}
+	if err := errors.Join(l.readSecrets(readFile)...); err != nil {
+		return Config{}, cmd, err
+	}
+	l.cfg.Embedded = cmd.Action == Serve && len(l.cfg.Group.Backends) == 0
+	if err := errors.Join(l.validate(cmd, readFile)...); err != nil {
+		return Config{}, cmd, err
+	}
+	l.cfg.Group.shareCredentials()
+	return l.cfg, cmd, nil
+}
+
+func readConfigFile(name string, readFile func(string) ([]byte, error)) ([]setting, error) {
+	data, err := readFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("configuration file: %w", err)
+	}
+	return readTOML(name, data)
+}
+
+// loader is a Config in the making.
+type loader struct {
+	cfg    Config
+	origin map[string]string // key → where its value comes from, unless it is the default
+}
+
+// apply lays the settings of one source over the Config.
+func (l *loader) apply(source []setting) (errs []error) {
+	rows := table(&l.cfg)
+	for _, s := range source {
+		f, _ := rows.find(s.key) // the readers give no other keys
+		if err := f.set(s.texts); err != nil {
+			name := s.key
+			if s.where == f.env() {
+				name = "" // says it all
+			}
+			errs = append(errs, fmt.Errorf("%s: %w", strings.TrimSuffix(s.where+": "+name, ": "), err))
+			continue
+		}
+		l.origin[s.key] = s.where
+	}
+	return errs
+}
+
+// readSecrets replaces each password that is given as a file.
+func (l *loader) readSecrets(readFile func(string) ([]byte, error)) (errs []error) {
+	c := &l.cfg
+	for _, s := range []struct {
+		key    string
+		file   string
+		secret *Secret
+	}{
+		{"server.password", c.Server.PasswordFile, &c.Server.Password},
+		{"group.backend_password", c.Group.BackendPasswordFile, &c.Group.BackendPassword},
+	} {
+		if s.file == "" {
+			continue
+		}
+		if s.secret.IsSet() {
+			errs = append(errs, l.problem("set only one of the two", s.key, s.key+"_file"))
+			continue
+		}
+		data, err := readFile(s.file)
+		if err != nil {
+			errs = append(errs, l.problem(err.Error(), s.key+"_file"))
+			continue
+		}
+		text := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
+		if text == "" || len(text) > maxSecret {
+			errs = append(errs, l.problem(fmt.Sprintf("the file must hold a password of 1 to %d bytes", maxSecret), s.key+"_file"))
+			continue
+		}
+		*s.secret = NewSecret(text)
+	}
+	return errs
+}
+
+// shareCredentials gives the group's user and password to each backend that has
+// neither of its own. An entry with one of the two has said what it wants.
+func (g *Group) shareCredentials() {
+	for i := range g.Backends {
+		if b := &g.Backends[i]; !b.User.IsSet() && !b.Password.IsSet() {
+			b.User, b.Password = g.BackendUser, g.BackendPassword
+		}
+	}
+}
+
+// problem is an error about one or several settings, and says where the values
+// come from.
+func (l *loader) problem(text string, keys ...string) error {
+	var names []string
+	for _, key := range keys {
+		where := l.origin[key]
+		if where == "" {
+			where = "the default"
+		}
+		names = append(names, key+" ("+where+")")
+	}
+	return fmt.Errorf("%s: %s", strings.Join(names, " and "), text)
+}

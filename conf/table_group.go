@@ -1,0 +1,46 @@
+package conf
+
+import "time"
+
+func groupRows(t *fields, c *Config) {
+	g := &c.Group
+	t.text("group.name", &g.Name, "default", "1 to 64 letters, digits, dots, - and _", checkName,
+		`The group's name, part of the mark that it leaves on each backend.
+Danger: proxies in front of the same backends must agree on it and on the list.`)
+	t.backends("group.backends", &g.Backends,
+		`The independent Redis primaries, each on a machine of its own:
+"host:port", "redis://user:password@host:port", "rediss://…" for TLS, "unix:/path".
+In the environment and on the command line: one text, separated by commas (%2C in
+a password). Left out, "serve" runs on five in-process backends, for trying it out.
+Danger: all proxies of the group need the same list in the same order; two lists
+are two majorities that need not meet. Replicas, cluster nodes and one server under
+two names are no independent backends. A password on the command line is seen by
+everybody on the machine.`)
+	t.secret("group.backend_user", &g.BackendUser,
+		`The user for backends whose entry has no credentials.`)
+	t.secret("group.backend_password", &g.BackendPassword,
+		`The password for backends whose entry has no credentials.
+Better in backend_password_file or the environment.`)
+	t.text("group.backend_password_file", &g.BackendPasswordFile, "", "a path; \"\" is none", checkPath,
+		`A file that holds backend_password; one newline at its end does not count.
+Only one of the two may be set.`)
+	t.text("group.tls_ca", &g.TLSCA, "", "a path, PEM; \"\" is the system's list", checkPath,
+		`Who signs the certificates of the rediss:// backends.`)
+	t.text("group.tls_cert", &g.TLSCert, "", "a path, PEM; \"\" is none", checkPath,
+		`The certificate that the proxy shows to rediss:// backends. Needs tls_key.`)
+	t.text("group.tls_key", &g.TLSKey, "", "a path, PEM", checkPath,
+		`The private key of tls_cert. Its file should be readable for the proxy alone.`)
+	t.choice("group.init", &g.Init, "auto", []string{"auto", "manual"},
+		`Who declares a group to be new, whose backends carry no mark: the proxy when it
+reaches all of them, or only "redlock-proxy init".
+Danger: a group that lost all its memory at once looks new. With auto its locks
+can be taken again at once, although their holders still work.`)
+	t.duration("group.max_ttl", &g.MaxTTL, 24*time.Hour, time.Second, 365*24*time.Hour,
+		`The longest lock; a SET that asks for more is refused.
+It is also how long locks stay refused after so many backends lost their memory
+that the rest cannot say what was held. Danger: a day of that, with the default.`)
+	t.flag("group.pad_ttl", &g.PadTTL, true,
+		`Store each lock for its ttl and 1 % + 2 ms more, the allowance for clock drift.
+A client of a single Redis counts on the whole ttl from the moment it asked.
+Danger: with false it may count on a lock that has ended on the backends.`)
+}

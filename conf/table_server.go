@@ -1,0 +1,82 @@
+package conf
+
+import "time"
+
+func serverRows(t *fields, c *Config) {
+	accessRows(t, &c.Server)
+	replyRows(t, &c.Server)
+	limitRows(t, &c.Server)
+}
+
+func accessRows(t *fields, s *Server) {
+	t.text("server.listen", &s.Listen, "127.0.0.1:6380", "host:port, :port, unix:/path; port 0 takes any that is free", checkListen,
+		`Where clients connect.
+Danger: on anything but loopback or a Unix socket others can reach the locks;
+set password or tls_client_ca, or the proxy refuses to start (see protected).`)
+	t.text("server.admin", &s.Admin, "127.0.0.1:9121", "host:port, :port, unix:/path; \"\" is off", checkAdmin,
+		`Where metrics, health and the status page are served by HTTP.
+Danger: there is no login, and the status page shows the names of locks. Open it
+to other machines only on a network where that may be seen.`)
+	t.flag("server.protected", &s.Protected, true,
+		`Refuse to start on an address that other machines reach, without a password and
+without tls_client_ca.
+Danger: with false whoever reaches the port takes, holds and releases every lock.
+Only for a network that nobody else is on, such as a pod with its sidecar.`)
+	t.secret("server.password", &s.Password,
+		`What clients must send with AUTH (user "default", or none).
+Better in password_file or the environment: this file may be backed up or shared.`)
+	t.text("server.password_file", &s.PasswordFile, "", "a path; \"\" is none", checkPath,
+		`A file that holds the password; one newline at its end does not count.
+Only one of password and password_file may be set.`)
+	t.text("server.tls_cert", &s.TLSCert, "", "a path, PEM; \"\" is no TLS", checkPath,
+		`The server's certificate, with those between it and its root.
+With tls_key it makes TLS (1.2 or newer) the only way in.`)
+	t.text("server.tls_key", &s.TLSKey, "", "a path, PEM", checkPath,
+		`The private key of tls_cert. Its file should be readable for the proxy alone.`)
+	t.text("server.tls_client_ca", &s.TLSClientCA, "", "a path, PEM; \"\" asks for no certificate", checkPath,
+		`Who signs the certificates that clients must show. Needs tls_cert.
+Danger: every certificate that it ever signed gets in; use an authority of your own.`)
+}
+
+func replyRows(t *fields, s *Server) {
+	t.text("server.advertised_version", &s.AdvertisedVersion, "8.4.0", "three numbers from 0 to 255", checkVersion,
+		`The Redis version that HELLO and INFO name. Some clients choose their commands by it.`)
+	t.choice("server.unavailable_reply", &s.UnavailableReply, "error", []string{"error", "nil"},
+		`What SET NX answers when too few backends voted: the error -UNAVAILABLE, or nil.
+Danger: with nil an outage looks to the application as if somebody else had the
+lock. Only for applications that cannot handle an error there.`)
+	t.duration("server.answer_within", &s.AnswerWithin, 200*time.Millisecond, 10*time.Millisecond, 10*time.Second,
+		`The longest time from a command's arrival to its reply, all rounds included.
+Keep it below the shortest time limit of your clients: 250 ms is a default in use.
+Danger: a client that gives up first does not learn that it holds the lock.`)
+	t.duration("server.drain", &s.Drain, 5*time.Second, 0, 5*time.Minute,
+		`How long a stop (SIGTERM, SIGINT) waits at most for commands that were started
+and for removals that are owed to backends.
+Danger: shorter than answer_within it cuts commands off; what they took stays
+until its ttl ends. Keep it below the time that your supervisor waits before it kills.`)
+}
+
+func limitRows(t *fields, s *Server) {
+	t.number("server.max_clients", &s.MaxClients, 10_000, 1, 1_000_000,
+		`The most connections at once; the next one gets Redis's error and is closed.
+Each takes a file descriptor, so the process limit must be higher.`)
+	t.number("server.max_args", &s.MaxArgs, 1024, 8, 65_536,
+		`The most arguments of one command, its name included. Far fewer before the login.`)
+	t.number("server.max_command_bytes", &s.MaxCommandBytes, 1<<20, 4<<10, 64<<20,
+		`The most bytes of one command; more than script.max_source.
+Memory: a hostile client can make the proxy hold this much for each connection.`)
+	t.number("server.max_inline_bytes", &s.MaxInlineBytes, 64<<10, 1<<10, 64<<10,
+		`The longest line of the inline protocol, in bytes; at most max_command_bytes.`)
+	t.duration("server.half_command", &s.HalfCommand, 10*time.Second, 100*time.Millisecond, 10*time.Minute,
+		`How long a command may take to arrive whole, from its first byte.`)
+	t.duration("server.write_stall", &s.WriteStall, 10*time.Second, 100*time.Millisecond, 10*time.Minute,
+		`How long a client may leave its replies unread before it is closed.`)
+	t.duration("server.handshake", &s.Handshake, 5*time.Second, 100*time.Millisecond, time.Minute,
+		`How long a TLS handshake may take.`)
+	t.limit("server.idle", &s.Idle, time.Second, 24*time.Hour,
+		`How long a client may say nothing before it is closed.
+Danger: applications that keep connections in a pool see them close.`)
+	t.number("server.pipeline_depth", &s.PipelineDepth, 128, 1, 10_000,
+		`The most commands of one connection in flight; then the proxy reads no more of it
+until some are answered.`)
+}

@@ -1,0 +1,85 @@
+package conf
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Example is the documented example file: every setting with its default, which
+// is what conf/redlock-proxy.example.toml must hold. Only group.backends stands
+// there as a comment, because its default is to be left out.
+func Example() string {
+	c := Default()
+	var b strings.Builder
+	b.WriteString(`# redlock-proxy: every setting, with its default.
+#
+# Give the file with -config FILE or REDLOCK_PROXY_CONFIG. Leave out what need not
+# change. Defaults < this file < environment < command line. An unknown name is an
+# error. Time spans are texts such as "150ms" or "24h", sizes are bytes.
+`)
+	rows := table(&c)
+	for _, s := range sections {
+		fmt.Fprintf(&b, "\n# %s\n[%s]\n", s.doc, s.name)
+		for _, f := range rows {
+			if f.section() != s.name {
+				continue
+			}
+			b.WriteByte('\n')
+			for line := range strings.SplitSeq(f.doc, "\n") {
+				b.WriteString("# " + line + "\n")
+			}
+			assignment := f.name() + " = " + f.literal()
+			if f.kind == kindList {
+				assignment = "# " + f.name() + ` = ["10.0.1.1:6379", "10.0.2.1:6379", "10.0.3.1:6379", "10.0.4.1:6379", "10.0.5.1:6379"]`
+			}
+			fmt.Fprintf(&b, "# Values: %s. Environment: %s\n%s\n", f.bounds, f.env(), assignment)
+		}
+	}
+	return b.String()
+}
+
+// HelpText is what -h prints.
+func HelpText() string {
+	c := Default()
+	var b strings.Builder
+	b.WriteString(`redlock-proxy answers Redis lock commands from the votes of a majority of
+independent Redis servers.
+
+Usage: redlock-proxy [command] [flags]
+
+Commands:
+  serve     run the proxy; this is what happens without a command
+  check     check the configuration, connect to each backend, print a table;
+            exit status 1 if something is unfit. With -ping: only send PING to the
+            proxy that runs with this configuration (for health checks)
+  init      declare the group of backends to be new (see group.init)
+  version   print the version
+  help      print this text
+
+Flags, before or after the command:
+  -config FILE      read settings from a TOML file (or REDLOCK_PROXY_CONFIG)
+  -listen ADDR      server.listen: where clients connect
+  -admin ADDR       server.admin: metrics and status; "" is off
+  -backends A,B,…   group.backends: 1, 3, 5 or 7 of them; without: five in-process ones
+  -log-level L      log.level
+  -log-format F     log.format: json or console
+  -ping             with check, see there
+  -h, -help         print this text
+
+Settings: defaults < TOML file < environment < flags. The variable of a setting is
+REDLOCK_PROXY_<SECTION>_<KEY>, such as REDLOCK_PROXY_SERVER_ANSWER_WITHIN. All about
+each of them: conf/redlock-proxy.example.toml.
+`)
+	rows := table(&c)
+	for _, s := range sections {
+		fmt.Fprintf(&b, "\n[%s] %s\n", s.name, s.doc)
+		for _, f := range rows {
+			if f.section() != s.name {
+				continue
+			}
+			summary, _, _ := strings.Cut(f.doc, "\n")
+			fmt.Fprintf(&b, "  %s = %s   (%s)\n      %s\n", f.name(), f.literal(), f.bounds, summary)
+		}
+	}
+	return b.String()
+}
