@@ -19,7 +19,28 @@ type Transaction struct {
 	Validity time.Duration // the shortest of what it stored or prolonged; NoTTL if nothing expires
 	Tally    Tally         // of the deciding round
 	Runs     int
+
+	// Tried is what any of the runs wanted to do, also if it came to nothing.
+	Tried Intent
+
+	// Number is the last number that a counter was raised to, if Wrote and Tried
+	// has Counts.
+	Number int64
+
+	// Seen is the guess that would have been right, for the next time.
+	Seen Assumption
 }
+
+// Intent is a set of things that a program wants to do.
+type Intent uint8
+
+// The things.
+const (
+	Creates  Intent = 1 << iota // stores under a key that is absent
+	Removes                     // deletes a key
+	Prolongs                    // gives a key another expiry
+	Counts                      // raises a counter
+)
 
 // runs bounds how often one program is run. Each run after the first either knows
 // more keys or has lost to another client that got through.
@@ -40,7 +61,7 @@ func (g *Group) Transact(ctx context.Context, assume Assumption, program Program
 			return t.out, err
 		}
 	}
-	return Transaction{}, unavailable(t.last)
+	return t.out, unavailable(t.last)
 }
 
 type transaction struct {
@@ -57,6 +78,8 @@ type transaction struct {
 func (t *transaction) step(ctx context.Context) (done bool, err error) {
 	v := newView(t.known, t.assume)
 	err = t.program(v)
+	t.out.Tried |= v.intent()
+	t.out.Seen = v.seen()
 	switch {
 	case v.unread:
 		return false, t.read(ctx, v.touched)
@@ -131,7 +154,8 @@ func (t *transaction) commit(ctx context.Context, v *View) (won bool, err error)
 	validity := t.validity(v, watch)
 	if result == Won && (validity > 0 || validity == NoTTL) {
 		t.settleWon(r, op)
-		t.out = Transaction{Wrote: true, Locks: locks, Validity: validity, Tally: r.tally}
+		t.out.Wrote, t.out.Locks, t.out.Validity, t.out.Tally = true, locks, validity, r.tally
+		t.out.Number = v.lastNumber()
 		return true, nil
 	}
 	if result == Unavailable {

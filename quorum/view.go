@@ -319,3 +319,45 @@ func (v *View) Expect(key Key, was Holding) error {
 
 // Unread tells whether the program asked for a key that is not known.
 func (v *View) Unread() bool { return v.unread }
+
+// intent is what the program's writes amount to.
+func (v *View) intent() Intent {
+	var all Intent
+	for _, w := range v.writes {
+		switch {
+		case w.created:
+			all |= Creates
+		case w.Kind == Delete:
+			all |= Removes
+		case w.Kind == Raise:
+			all |= Counts
+		case w.Kind == Expire, w.Kind == Refresh, w.Kind == Persist:
+			all |= Prolongs
+		}
+	}
+	return all
+}
+
+// seen is what the program found where it looked first, as a guess.
+func (v *View) seen() Assumption {
+	for _, g := range v.guards {
+		switch g.Kind {
+		case Absent:
+			return Assumption{Kind: AssumeAbsent}
+		case ValueIs:
+			return Assumption{Kind: AssumeValue, Value: g.Text}
+		}
+	}
+	return Assumption{}
+}
+
+// lastNumber is the last that the program raised a counter to.
+func (v *View) lastNumber() int64 {
+	n := int64(0)
+	for _, w := range v.writes {
+		if w.Kind == Raise {
+			n, _ = parseNumber(string(w.Stored))
+		}
+	}
+	return n
+}
