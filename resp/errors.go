@@ -183,3 +183,25 @@ var lineBreaks = strings.NewReplacer("\r", " ", "\n", " ")
 // clean replaces line breaks by blanks, as Redis does in errors that repeat a
 // client's own words.
 func clean(s string) string { return lineBreaks.Replace(s) }
+
+// Errors about bounds that Redis does not have.
+const (
+	ErrTooManyQueued  = Error("ERR too many commands in one transaction")
+	ErrTooManyWatched = Error("ERR too many watched keys")
+)
+
+// ErrClientInfo is Redis's error for a value that CLIENT SETINFO does not take.
+func ErrClientInfo(attribute string) Error {
+	return Error("ERR " + clean(clip(attribute, 128)) + " cannot contain spaces, newlines or special characters.")
+}
+
+// ErrClientOption is Redis's error for an attribute that CLIENT SETINFO does not know.
+func ErrClientOption(attribute string) Error {
+	return Error("ERR Unrecognized option '" + clean(clip(attribute, 128)) + "'")
+}
+
+// Errors of COMMAND GETKEYS, in Redis's words.
+const (
+	ErrNoSuchCommand = Error("ERR Invalid command specified")
+	ErrNoKeys        = Error("ERR The command has no key arguments")
+)

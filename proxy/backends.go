@@ -1,0 +1,59 @@
+package proxy
+
+import (
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"redlockproxy/conf"
+	"redlockproxy/proxy/embedded"
+	"redlockproxy/proxy/lane"
+	"redlockproxy/proxy/lua"
+)
+
+// embeddedBackends is how many stand-ins there are when no backends are named: as
+// many as a group usually has.
+const embeddedBackends = 5
+
+// laneConfigs says for every backend how to reach it.
+func (s *Server) laneConfigs(readFile func(string) ([]byte, error)) ([]lane.Config, error) {
+	if s.cfg.Embedded {
+		s.own = embedded.Start(embeddedBackends)
+		configs := make([]lane.Config, len(s.own))
+		for i, b := range s.own {
+			configs[i] = s.laneConfig(i, fmt.Sprintf("embedded-%d", i+1), redis.Options{Addr: "embedded", Dialer: b.Dial})
+		}
+		return configs, nil
+	}
+	tls, err := s.cfg.Group.TLS(readFile)
+	if err != nil {
+		return nil, err
+	}
+	configs := make([]lane.Config, len(s.cfg.Group.Backends))
+	for i, b := range s.cfg.Group.Backends {
+		o := redis.Options{Network: b.Network, Addr: b.Address, Username: b.User.Reveal(), Password: b.Password.Reveal()}
+		if b.TLS {
+			o.TLSConfig = tls
+		}
+		configs[i] = s.laneConfig(i, b.String(), o)
+	}
+	return configs, nil
+}
+
+func (s *Server) laneConfig(i int, name string, o redis.Options) lane.Config {
+	c := s.cfg.Lane
+	return lane.Config{
+		Index: i, Name: name, Options: o,
+		Connect: c.Connect, Vote: c.Vote, Stall: c.Stall,
+		BackoffMin: c.BackoffMin, BackoffMax: c.BackoffMax,
+		BatchRequests: c.BatchRequests, BatchBytes: c.BatchBytes, Queue: c.Queue, Debts: c.Debts,
+		Log: s.log,
+	}
+}
+
+// scriptBytes bounds the texts of all scripts that are kept.
+const scriptBytes = 8 << 20
+
+func scriptCache(c conf.Script) *lua.Cache {
+	return lua.NewCache(c.Cache, scriptBytes, lua.Limits{MaxSource: c.MaxSource, MaxSteps: int64(c.MaxSteps), MaxTime: c.MaxTime})
+}

@@ -1,0 +1,45 @@
+// Package proxy is the server: it looks like one Redis to its clients and asks a
+// group of five.
+//
+// # The way of one SET key token NX PX ttl
+//
+//	client
+//	  │  bytes
+//	guard.Conn          only whole, bounded, well-formed commands pass
+//	  │
+//	redcon              splits them; hands over what arrived together
+//	  │  [][]byte
+//	session.serve       commands of different keys side by side, replies in order
+//	  │  []string
+//	resp.Parse          words → resp.Set, or Redis's own error
+//	  │  resp.Request
+//	Server.execute      which kind of decision is it?
+//	  │
+//	quorum.Group.Acquire    one call for all, under the key's order lock
+//	  │  quorum.Call
+//	lane × 5            queue → one pipeline per backend → its answer
+//	  │  quorum.Answer
+//	round               the third grant decides
+//	  │  quorum.Acquisition
+//	Server.execute      → answer: the reply, and the lock it speaks of
+//	  │
+//	session.finish      still valid? client still there? else undone and refused
+//	  │  resp.Reply
+//	resp.Append         → bytes, in one write
+//	  │
+//	client
+//
+// Data goes down this page; nothing reaches back up. Reads, counters and
+// transactions take the same road with another method of the group; scripts and
+// MULTI run on a quorum.View by package engine, scripts inside the VM of package lua.
+//
+// # Who owns what
+//
+// redcon owns a goroutine per client, which owns the client's session. Commands of a
+// pipeline run in goroutines that the session waits for. A lane owns one goroutine
+// and its connection. The Server owns the lanes, and ends them after the last client
+// has gone.
+//
+// redcon's types stay in server.go, go-redis's in package lane, Lua's in package
+// lua. What a client hears is a resp.Reply until the last moment.
+package proxy

@@ -1,0 +1,159 @@
+package proxy
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"redlockproxy/proxy/lane"
+	"redlockproxy/quorum"
+	"redlockproxy/resp"
+)
+
+// infoSections is the order in which INFO shows its parts.
+var infoSections = []string{"server", "clients", "memory", "persistence", "stats", "replication", "cpu", "keyspace", "quorum"}
+
+// info is the text of INFO for the sections asked for; none means all. Fields that
+// Redis has are called as in Redis, since clients look for them.
+func (s *Server) info(asked []string) string {
+	all := len(asked) == 0
+	for _, a := range asked {
+		switch strings.ToLower(a) {
+		case "all", "default", "everything":
+			all = true
+		}
+	}
+	var b strings.Builder
+	for _, name := range infoSections {
+		wanted := slices.ContainsFunc(asked, func(a string) bool { return strings.EqualFold(a, name) })
+		if !all && !wanted {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\r\n")
+		}
+		fmt.Fprintf(&b, "# %s\r\n", strings.ToUpper(name[:1])+name[1:])
+		for _, line := range s.infoSection(name) {
+			b.WriteString(line + "\r\n")
+		}
+	}
+	return b.String()
+}
+
+func (s *Server) infoSection(name string) []string {
+	switch name {
+	case "server":
+		up := time.Since(s.started)
+		return []string{
+			"redis_version:" + s.cfg.Server.AdvertisedVersion,
+			"redis_mode:standalone",
+			"redlock_proxy_version:" + s.version,
+			"os:" + runtime.GOOS + " " + runtime.GOARCH,
+			"process_id:" + strconv.Itoa(os.Getpid()),
+			"run_id:" + s.runID,
+			"tcp_port:" + s.port(),
+			fmt.Sprintf("uptime_in_seconds:%d", int(up.Seconds())),
+			fmt.Sprintf("uptime_in_days:%d", int(up.Hours()/24)),
+		}
+	case "clients":
+		return []string{
+			fmt.Sprintf("connected_clients:%d", s.clients.count()),
+			fmt.Sprintf("maxclients:%d", s.cfg.Server.MaxClients),
+			"blocked_clients:0",
+		}
+	case "memory":
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return []string{
+			fmt.Sprintf("used_memory:%d", m.HeapAlloc),
+			fmt.Sprintf("used_memory_rss:%d", m.Sys),
+			"maxmemory:0",
+			"maxmemory_policy:noeviction",
+		}
+	case "persistence":
+		return []string{"loading:0", "rdb_bgsave_in_progress:0", "aof_enabled:0"}
+	case "stats":
+		return []string{
+			fmt.Sprintf("total_connections_received:%d", s.stats.connections.Load()),
+			fmt.Sprintf("total_commands_processed:%d", s.stats.commands.Load()),
+			fmt.Sprintf("rejected_connections:%d", s.stats.rejected.Load()),
+		}
+	case "replication":
+		return []string{"role:master", "connected_slaves:0"}
+	case "quorum":
+		return s.infoQuorum()
+	}
+	return nil
+}
+
+// infoQuorum tells how the group is: what an operator looks at first.
+func (s *Server) infoQuorum() []string {
+	voters := 0
+	var rows []string
+	for i, l := range s.lanes {
+		state := l.State()
+		if state == lane.Voter {
+			voters++
+		}
+		debts, lost := l.Debts()
+		rows = append(rows, fmt.Sprintf("backend%d:address=%s,state=%s,debts=%d,debts_lost=%d", i, l.Name(), state, debts, lost))
+	}
+	n := len(s.lanes)
+	return append([]string{
+		"topology:" + s.topology,
+		fmt.Sprintf("backends:%d", n),
+		fmt.Sprintf("quorum:%d", quorum.Majority(n)),
+		fmt.Sprintf("voters:%d", voters),
+		fmt.Sprintf("log_lines_dropped:%d", s.stats.droppedLines.Load()),
+	}, rows...)
+}
+
+// configGet answers CONFIG GET: the few settings that clients ask a Redis for.
+func (s *Server) configGet(patterns []string) resp.Reply {
+	settings := [][2]string{
+		{"appendonly", "no"},
+		{"databases", "1"},
+		{"maxclients", strconv.Itoa(s.cfg.Server.MaxClients)},
+		{"maxmemory", "0"},
+		{"maxmemory-policy", "noeviction"},
+		{"replica-read-only", "yes"},
+		{"save", ""},
+		{"timeout", strconv.Itoa(int(s.cfg.Server.Idle.Seconds()))},
+	}
+	found := resp.Map{}
+	for _, kv := range settings {
+		if slices.ContainsFunc(patterns, func(p string) bool { return matches(strings.ToLower(p), kv[0]) }) {
+			found = append(found, resp.Bulk(kv[0]), resp.Bulk(kv[1]))
+		}
+	}
+	return found
+}
+
+// matches is Redis's pattern matching as far as names of settings need it: * for
+// any characters, ? for one.
+func matches(pattern, s string) bool {
+	head, rest, star := strings.Cut(pattern, "*")
+	if len(s) < len(head) || !star && len(s) != len(head) {
+		return false
+	}
+	for i := range len(head) {
+		if head[i] != '?' && head[i] != s[i] {
+			return false
+		}
+	}
+	if !star {
+		return true
+	}
+	for s = s[len(head):]; ; s = s[1:] {
+		if matches(rest, s) {
+			return true
+		}
+		if s == "" {
+			return false
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package proxy
+
+import (
+	"context"
+
+	"redlockproxy/quorum"
+	"redlockproxy/resp"
+)
+
+// multi is a connection's transaction: MULTI, what was queued, and WATCH.
+type multi struct {
+	open    bool
+	spoiled bool // a command could not be queued: EXEC must refuse
+	queued  []queued
+	watched []watched
+}
+
+// A queued command waits for EXEC: a request on keys or, if that is nil, a command
+// that the proxy answers itself.
+type queued struct {
+	request resp.Request
+	name    string
+	args    []string
+	refused resp.Reply // what EXEC is to say of a command with wrong arguments
+}
+
+// A watched key is one whose change makes EXEC answer null.
+type watched struct {
+	key quorum.Key
+	was quorum.Holding
+}
+
+// maxQueued bounds the commands of one MULTI and maxWatched the keys of WATCH: they
+// become one operation at the backends, in a single step.
+const (
+	maxQueued  = 1024
+	maxWatched = 1024
+)
+
+// transactional tells whether a command acts on the transaction instead of being
+// queued in it.
+func transactional(name string) bool {
+	switch name {
+	case "multi", "exec", "discard", "watch", "quit", "reset":
+		return true
+	}
+	return false
+}
+
+func (m *multi) spoil() {
+	if m.open {
+		m.spoiled = true
+	}
+}
+
+// forget ends the transaction, its watches included.
+func (m *multi) forget() { *m = multi{} }
+
+func (m *multi) queue(c *session, info resp.Info, args []string) resp.Reply {
+	q := queued{name: info.Name, args: args}
+	if info.Family != resp.Local && info.Family != resp.Session {
+		request, err := resp.Parse(args)
+		if err != nil {
+			q.refused = failure(err) // as in Redis, the others are carried out
+		}
+		q.request = request
+	}
+	if len(m.queued) >= maxQueued {
+		m.spoil()
+		return resp.ErrTooManyQueued
+	}
+	m.queued = append(m.queued, q)
+	return resp.Status("QUEUED")
+}
+
+// transaction carries out MULTI, EXEC, DISCARD, WATCH and UNWATCH.
+func (c *session) transaction(ctx context.Context, name string, args []string) answer {
+	m := &c.multi
+	switch name {
+	case "multi":
+		if m.open {
+			return plain(resp.ErrNestedMulti)
+		}
+		m.open = true
+	case "discard":
+		if !m.open {
+			return plain(resp.ErrDiscardWithoutMulti)
+		}
+		m.forget()
+	case "unwatch":
+		m.watched = nil
+	case "watch":
+		if m.open {
+			return plain(resp.ErrWatchInMulti)
+		}
+		return plain(c.watch(ctx, args[1:]))
+	case "exec":
+		return c.exec(ctx)
+	}
+	return plain(resp.OK)
+}
+
+// watch remembers what a majority holds now.
+func (c *session) watch(ctx context.Context, names []string) resp.Reply {
+	keys := unique(names)
+	if len(c.multi.watched)+len(keys) > maxWatched {
+		return resp.ErrTooManyWatched
+	}
+	held, err := c.s.group.Read(ctx, keys, true)
+	if err != nil {
+		return failure(err)
+	}
+	for i, k := range keys {
+		c.multi.watched = append(c.multi.watched, watched{key: k, was: held[i]})
+	}
+	return resp.OK
+}
+
+// exec carries out the queued commands in one step, if what is watched is as it was.
+func (c *session) exec(ctx context.Context) answer {
+	if !c.multi.open {
+		return plain(resp.ErrExecWithoutMulti)
+	}
+	m := c.multi
+	c.multi.forget()
+	if m.spoiled {
+		return plain(resp.ErrExecAbort)
+	}
+	var replies resp.Array
+	assume, resource := quorum.Assumption{}, ""
+	for _, q := range m.queued {
+		if q.request != nil && resource == "" {
+			resource = name(q.request)
+		}
+	}
+	a := c.s.commit(ctx, assume, resource, func(v *quorum.View) error {
+		replies = make(resp.Array, 0, len(m.queued))
+		for _, w := range m.watched {
+			if err := v.Expect(w.key, w.was); err != nil {
+				return err
+			}
+		}
+		for _, q := range m.queued {
+			reply, err := c.step(ctx, v, q)
+			if err != nil {
+				return err
+			}
+			replies = append(replies, reply)
+		}
+		return nil
+	}, func() resp.Reply { return replies })
+	return a
+}
+
+// step is one queued command. The error is for the transaction, not for the client.
+func (c *session) step(ctx context.Context, v *quorum.View, q queued) (resp.Reply, error) {
+	if q.refused != nil {
+		return q.refused, nil
+	}
+	switch r := q.request.(type) {
+	case nil:
+		if q.name == "unwatch" {
+			return resp.OK, nil
+		}
+		return c.local(q.name, q.args), nil
+	case resp.Eval:
+		return c.s.runScript(ctx, v, r)
+	case resp.ScriptLoad, resp.ScriptExists, resp.ScriptFlush:
+		return c.s.script(r), nil
+	}
+	return c.s.engine.Apply(v, q.request)
+}

@@ -1,0 +1,197 @@
+package proxy
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"redlockproxy/proxy/lua"
+	"redlockproxy/quorum"
+	"redlockproxy/resp"
+)
+
+// scripts are the texts that clients run, and what was learned about each. Scripts
+// run in the proxy; backends never see one.
+type scripts struct {
+	cache *lua.Cache
+
+	mu      sync.Mutex
+	guesses map[string]guess // by digest
+	most    int
+}
+
+// A guess says what made a script's first run right the last time.
+type guess struct {
+	kind quorum.AssumptionKind
+	arg  int // for AssumeValue: the argument that was the value
+}
+
+func newScripts(cache *lua.Cache, most int) *scripts {
+	return &scripts{cache: cache, guesses: make(map[string]guess), most: most}
+}
+
+// assume is the guess for the next run. A script that was not seen yet is taken for
+// a release or an extension by the owner, which has its token in the first argument:
+// acquisitions are mostly plain SET commands.
+func (x *scripts) assume(digest string, args []string) quorum.Assumption {
+	x.mu.Lock()
+	g, known := x.guesses[digest]
+	x.mu.Unlock()
+	if !known {
+		g = guess{kind: quorum.AssumeValue}
+	}
+	if g.kind == quorum.AssumeValue {
+		if g.arg >= len(args) {
+			return quorum.Assumption{}
+		}
+		return quorum.Assumption{Kind: g.kind, Value: args[g.arg]}
+	}
+	return quorum.Assumption{Kind: g.kind}
+}
+
+// learn keeps what would have been the right guess. Only runs that wrote something
+// count: a release that comes too late, or an attempt on a lock that is taken, says
+// nothing of the usual case.
+func (x *scripts) learn(digest string, t quorum.Transaction, args []string) {
+	if !t.Wrote {
+		return
+	}
+	g := guess{kind: t.Seen.Kind}
+	if g.kind == quorum.AssumeValue {
+		if g.arg = slices.Index(args, t.Seen.Value); g.arg < 0 {
+			g = guess{kind: quorum.AssumeNothing}
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.guesses) >= x.most {
+		clear(x.guesses) // they are learned again at a round's cost each
+	}
+	x.guesses[digest] = g
+}
+
+// script answers SCRIPT LOAD, EXISTS and FLUSH.
+func (s *Server) script(request resp.Request) resp.Reply {
+	switch r := request.(type) {
+	case resp.ScriptLoad:
+		script, err := s.scripts.cache.Load(r.Script)
+		if err != nil {
+			return failure(err)
+		}
+		return resp.Bulk(script.Digest())
+	case resp.ScriptExists:
+		list := make(resp.Array, len(r.Digests))
+		for i, d := range r.Digests {
+			list[i] = resp.Int(0)
+			if s.scripts.cache.Exists(d) {
+				list[i] = resp.Int(1)
+			}
+		}
+		return list
+	}
+	s.scripts.cache.Flush()
+	return resp.OK
+}
+
+// find is the script that a client means.
+func (s *Server) find(r resp.Eval) (*lua.Script, error) {
+	if !r.ByDigest {
+		return s.scripts.cache.Load(r.Script)
+	}
+	script, ok := s.scripts.cache.Get(r.Script)
+	if !ok {
+		return nil, resp.ErrNoScript
+	}
+	return script, nil
+}
+
+// eval runs a client's script as a transaction.
+func (s *Server) eval(ctx context.Context, r resp.Eval) answer {
+	script, err := s.find(r)
+	if err != nil {
+		return plain(failure(err))
+	}
+	resource := ""
+	if len(r.Keys) > 0 {
+		resource = r.Keys[0]
+	}
+	var reply resp.Reply
+	assume := s.scripts.assume(script.Digest(), r.Args)
+	a, t := s.commitAs(ctx, assume, resource, func(v *quorum.View) (err error) {
+		reply, err = script.Run(ctx, r.Keys, r.Args, r.ReadOnly, s.host(v, r.ReadOnly))
+		return err
+	}, func() resp.Reply { return reply })
+	s.scripts.learn(script.Digest(), t, r.Args)
+	return a
+}
+
+// runScript runs a script as one step of an EXEC.
+func (s *Server) runScript(ctx context.Context, v *quorum.View, r resp.Eval) (resp.Reply, error) {
+	script, err := s.find(r)
+	if err != nil {
+		return failure(err), nil
+	}
+	return script.Run(ctx, r.Keys, r.Args, r.ReadOnly, s.host(v, r.ReadOnly))
+}
+
+// A host carries out what a script calls, on the transaction's view.
+type host struct {
+	s        *Server
+	v        *quorum.View
+	readOnly bool
+}
+
+var _ lua.Host = (*host)(nil)
+
+func (s *Server) host(v *quorum.View, readOnly bool) *host {
+	return &host{s: s, v: v, readOnly: readOnly}
+}
+
+// Call implements lua.Host. A command that is not served makes the script fail, and
+// nothing of it is written.
+func (h *host) Call(args []string) (resp.Reply, error) {
+	info, err := resp.Check(args)
+	if err != nil {
+		return inScript(args, err), nil
+	}
+	switch {
+	case info.Flags&resp.NoScript != 0:
+		return resp.ErrNotInScript, nil
+	case h.readOnly && info.Flags&resp.Write != 0:
+		return resp.ErrReadOnlyScript, nil
+	case info.Family == resp.Local:
+		return localInScript(info.Name, args), nil
+	}
+	request, err := resp.Parse(args)
+	if err != nil {
+		return failure(err), nil
+	}
+	return h.s.engine.Apply(h.v, request)
+}
+
+// inScript is an error of resp.Check in the words that Redis has for it in scripts.
+func inScript(args []string, err error) resp.Reply {
+	info, known := resp.Lookup(args[0])
+	switch {
+	case !known:
+		return resp.ErrUnknownInScript
+	case info.Family != resp.Refused && err == error(resp.WrongArity(info.Name)):
+		return resp.ErrArityInScript
+	}
+	return failure(err)
+}
+
+// localInScript answers the few commands without keys that scripts use.
+func localInScript(name string, args []string) resp.Reply {
+	switch name {
+	case "ping":
+		return ping(args)
+	case "echo":
+		return resp.Bulk(args[1])
+	case "select":
+		return selectDB(args[1])
+	case "time":
+		return serverTime()
+	}
+	return resp.ErrNotInScript
+}

@@ -1,0 +1,97 @@
+package proxy
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"redlockproxy/proxy/guard"
+	"redlockproxy/resp"
+)
+
+// A session is the state of one client's connection. It belongs to the goroutine
+// that redcon runs for the connection, except for what is marked as shared.
+type session struct {
+	s      *Server
+	conn   *guard.Conn
+	id     int64
+	addr   string
+	since  time.Time
+	proto  resp.Proto
+	authed bool
+	ending bool // QUIT was answered: nothing that follows is run
+	multi  multi
+
+	warned atomic.Bool // about locks without a time to live; shared
+
+	mu      sync.Mutex // guards what follows, which CLIENT LIST shows; shared
+	name    string
+	library string
+	version string
+	last    string    // the last command's name
+	active  time.Time // when it came
+}
+
+// serve carries out what the client sent together, writes the replies in order,
+// and tells whether the connection is to go on.
+func (c *session) serve(ctx context.Context, batch [][]string) bool {
+	c.s.stats.commands.Add(int64(len(batch)))
+	p := pipeline{c: c, ctx: ctx}
+	if len(batch) == 1 {
+		p.write(c.dispatch(ctx, batch[0], nil), c.proto)
+		return p.flush() && !c.ending
+	}
+	for _, args := range batch {
+		if c.ending {
+			break
+		}
+		p.start(args)
+	}
+	return p.finish() && !c.ending
+}
+
+// dispatch carries out one command, or hands it to run, if given, when it may be
+// carried out beside others.
+func (c *session) dispatch(ctx context.Context, args []string, run func(keys []string, f func() answer)) answer {
+	c.noteCommand(args[0])
+	info, err := resp.Check(args)
+	if !c.authed && info.Name != "" && info.Flags&resp.NoAuth == 0 {
+		return plain(resp.ErrNoAuth)
+	}
+	if err != nil {
+		c.multi.spoil()
+		return plain(failure(err))
+	}
+	if c.multi.open && !transactional(info.Name) {
+		return plain(c.multi.queue(c, info, args))
+	}
+	switch info.Family {
+	case resp.Local:
+		return plain(c.local(info.Name, args))
+	case resp.Session:
+		if run != nil {
+			run(nil, nil) // it speaks of what was before it: wait for that
+		}
+		return c.transaction(ctx, info.Name, args)
+	}
+	request, err := resp.Parse(args)
+	if err != nil {
+		return plain(failure(err))
+	}
+	if run == nil {
+		return c.s.execute(ctx, c, request)
+	}
+	run(resp.Keys(args), func() answer { return c.s.execute(ctx, c, request) })
+	return answer{}
+}
+
+// gone tells whether the client has hung up.
+func (c *session) gone() bool { return c.conn.HungUp() }
+
+func (c *session) noteCommand(name string) {
+	now := time.Now()
+	c.mu.Lock()
+	c.last, c.active = name, now
+	c.mu.Unlock()
+}
