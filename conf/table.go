@@ -84,8 +84,8 @@ func scriptRows(t *fields, c *Config) {
 		`The most VM instructions that one run may take.
 Danger: a client may keep one core busy for as long as this allows.`)
 	t.duration("script.max_time", &s.MaxTime, 50*time.Millisecond, time.Millisecond, 10*time.Second,
-		`The longest time that one run may take in the VM, waiting for backends not
-included; at most server.answer_within.`)
+		`The longest time that one run may take in the VM; at most server.answer_within.
+Waiting for backends does not count.`)
 	t.number("script.cache", &s.Cache, 1000, 10, 100_000,
 		`How many scripts are kept for EVALSHA; the one not used for longest goes first.
 Memory: up to script.max_source bytes for each, and the compiled form.`)

@@ -8,10 +8,11 @@ func groupRows(t *fields, c *Config) {
 		`The group's name, part of the mark that it leaves on each backend.
 Danger: proxies in front of the same backends must agree on it and on the list.`)
 	t.backends("group.backends", &g.Backends,
-		`The independent Redis primaries, each on a machine of its own:
-"host:port", "redis://user:password@host:port", "rediss://…" for TLS, "unix:/path".
-In the environment and on the command line: one text, separated by commas (%2C in
-a password). Left out, "serve" runs on five in-process backends, for trying it out.
+		`The independent Redis primaries, each on a machine of its own.
+An entry is "host:port", "redis://user:password@host:port", "rediss://…" for TLS,
+or "unix:/path". In the environment and on the command line the list is one text,
+separated by commas (write %2C for one in a password). Left out altogether, "serve"
+runs on five in-process backends, for trying it out.
 Danger: all proxies of the group need the same list in the same order; two lists
 are two majorities that need not meet. Replicas, cluster nodes and one server under
 two names are no independent backends. A password on the command line is seen by
@@ -31,8 +32,8 @@ Only one of the two may be set.`)
 	t.text("group.tls_key", &g.TLSKey, "", "a path, PEM", checkPath,
 		`The private key of tls_cert. Its file should be readable for the proxy alone.`)
 	t.choice("group.init", &g.Init, "auto", []string{"auto", "manual"},
-		`Who declares a group to be new, whose backends carry no mark: the proxy when it
-reaches all of them, or only "redlock-proxy init".
+		`Who declares a group to be new: the proxy itself, or only "redlock-proxy init".
+A group is new if its backends carry no mark; auto marks them when all are reached.
 Danger: a group that lost all its memory at once looks new. With auto its locks
 can be taken again at once, although their holders still work.`)
 	t.duration("group.max_ttl", &g.MaxTTL, 24*time.Hour, time.Second, 365*24*time.Hour,

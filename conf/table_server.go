@@ -18,8 +18,9 @@ set password or tls_client_ca, or the proxy refuses to start (see protected).`)
 Danger: there is no login, and the status page shows the names of locks. Open it
 to other machines only on a network where that may be seen.`)
 	t.flag("server.protected", &s.Protected, true,
-		`Refuse to start on an address that other machines reach, without a password and
-without tls_client_ca.
+		`Refuse to start where other machines can connect and nothing is asked of them.
+That is: listen is neither loopback nor a Unix socket, and there is neither a
+password nor tls_client_ca.
 Danger: with false whoever reaches the port takes, holds and releases every lock.
 Only for a network that nobody else is on, such as a pod with its sidecar.`)
 	t.secret("server.password", &s.Password,
@@ -50,8 +51,8 @@ lock. Only for applications that cannot handle an error there.`)
 Keep it below the shortest time limit of your clients: 250 ms is a default in use.
 Danger: a client that gives up first does not learn that it holds the lock.`)
 	t.duration("server.drain", &s.Drain, 5*time.Second, 0, 5*time.Minute,
-		`How long a stop (SIGTERM, SIGINT) waits at most for commands that were started
-and for removals that are owed to backends.
+		`The longest that a stop (SIGTERM, SIGINT) waits for commands that were started.
+It waits for removals that are owed to backends, too.
 Danger: shorter than answer_within it cuts commands off; what they took stays
 until its ttl ends. Keep it below the time that your supervisor waits before it kills.`)
 }
@@ -77,6 +78,6 @@ Memory: a hostile client can make the proxy hold this much for each connection.`
 		`How long a client may say nothing before it is closed.
 Danger: applications that keep connections in a pool see them close.`)
 	t.number("server.pipeline_depth", &s.PipelineDepth, 128, 1, 10_000,
-		`The most commands of one connection in flight; then the proxy reads no more of it
-until some are answered.`)
+		`The most commands of one connection in flight.
+The proxy reads no more of it until some of them are answered.`)
 }

@@ -56,6 +56,9 @@ func TestEveryRowIsDocumented(t *testing.T) {
 		if f.doc == "" || f.bounds == "" {
 			t.Errorf("%s has no documentation", f.key)
 		}
+		if first, _, _ := strings.Cut(f.doc, "\n"); !strings.ContainsAny(first[max(0, len(first)-2):], ".") {
+			t.Errorf("%s: the help text shows only the first line, which must be a sentence: %q", f.key, first)
+		}
 		for line := range strings.SplitSeq(f.doc, "\n") {
 			if len(line) > 100 || strings.TrimSpace(line) != line {
 				t.Errorf("%s: a line of its documentation is too long or has spaces at its ends: %q", f.key, line)
