@@ -193,7 +193,7 @@ func words(cmd redcon.Command) []string {
 
 // Shutdown lets every command that has begun end, then closes everything. It takes
 // no longer than the drain time and the little that closing needs.
-func (s *Server) Shutdown() error {
+func (s *Server) Shutdown() {
 	if s.listener != nil {
 		timer := time.NewTimer(s.cfg.Server.Drain)
 		select {
@@ -209,7 +209,6 @@ func (s *Server) Shutdown() error {
 	}
 	s.stop()
 	s.closeLanes()
-	return nil
 }
 
 // Failed delivers the error if the listener ends by itself.

@@ -154,19 +154,20 @@ func (l *Lane) fence(ctx context.Context, c connection, g Greeting) error {
 func greeting(server, replication *redis.Cmd) Greeting {
 	text, _ := server.Text()
 	repl, _ := replication.Text()
-	g := Greeting{}
-	for line := range strings.Lines(text + "\n" + repl) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		switch name {
-		case "run_id":
-			g.RunID = value
-		case "redis_version":
-			g.Version = value
-		case "role":
-			g.Role = value
-		case "redis_mode":
-			g.Cluster = value == "cluster"
+	return Greeting{
+		RunID:   infoField(text, "run_id"),
+		Version: infoField(text, "redis_version"),
+		Cluster: infoField(text, "redis_mode") == "cluster",
+		Role:    infoField(repl, "role"),
+	}
+}
+
+// infoField is the value of one field in a reply to INFO, "" if it is not there.
+func infoField(info, field string) string {
+	for line := range strings.Lines(info) {
+		if name, value, _ := strings.Cut(strings.TrimSpace(line), ":"); name == field {
+			return value
 		}
 	}
-	return g
+	return ""
 }

@@ -1,0 +1,184 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"redlockproxy/conf"
+	"redlockproxy/proxy/lane"
+	"redlockproxy/quorum"
+	"redlockproxy/resp"
+)
+
+// Check looks at every backend, writes a table of what it found, and returns an
+// error if something is unfit.
+func Check(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(string) ([]byte, error)) error {
+	if cfg.Embedded {
+		_, err := fmt.Fprintln(out, "The configuration is valid. No backends are named: `serve` would run on embedded ones, for trying it out only.")
+		return err
+	}
+	reports, names, err := inspectAll(ctx, cfg, readFile)
+	if err != nil {
+		return err
+	}
+	notes, unfit := judge(reports, names)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "BACKEND\tSTATE\tVERSION\tROLE\tRUN ID\tROUND TRIP\tNOTE")
+	for i, r := range reports {
+		state := "fit"
+		switch {
+		case unfit[i]:
+			state = "unfit"
+		case notes[i] != "":
+			state = "warning"
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", names[i], state, dash(r.Version), dash(r.Role),
+			dash(shorten(r.RunID, 8)), roundTrip(r), dash(notes[i]))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	bad := 0
+	for _, u := range unfit {
+		if u {
+			bad++
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d of %d backends are unfit; %d are needed for any decision", bad, len(reports), quorum.Majority(len(reports)))
+	}
+	return nil
+}
+
+func inspectAll(ctx context.Context, cfg conf.Config, readFile func(string) ([]byte, error)) ([]lane.Report, []string, error) {
+	s := &Server{cfg: cfg, log: zerolog.Nop()}
+	configs, err := s.laneConfigs(readFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	reports := make([]lane.Report, len(configs))
+	names := make([]string, len(configs))
+	var wg sync.WaitGroup
+	for i, lc := range configs {
+		names[i] = lc.Name
+		wg.Go(func() { reports[i] = lane.Inspect(ctx, lc) })
+	}
+	wg.Wait()
+	return reports, names, nil
+}
+
+// judge says what is to be known of each backend, and which must not be used.
+func judge(reports []lane.Report, names []string) (notes []string, unfit []bool) {
+	notes, unfit = make([]string, len(reports)), make([]bool, len(reports))
+	for i, r := range reports {
+		switch {
+		case r.Err != nil:
+			notes[i], unfit[i] = r.Err.Error(), true
+		case r.EvictionPolicy != "" && r.EvictionPolicy != "noeviction":
+			notes[i] = "maxmemory-policy is " + r.EvictionPolicy + ": locks can vanish when memory is short; set noeviction"
+		}
+		for j := range i {
+			if r.RunID != "" && r.RunID == reports[j].RunID {
+				notes[i], unfit[i] = "the same server as "+names[j]+": it must not vote twice", true
+			}
+		}
+	}
+	return notes, unfit
+}
+
+func roundTrip(r lane.Report) string {
+	if r.Err != nil {
+		return "-"
+	}
+	return r.RoundTrip.Round(10 * time.Microsecond).String()
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func shorten(s string, n int) string { return s[:min(n, len(s))] }
+
+// Init is for groups whose backends are to be marked by hand.
+func Init(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(string) ([]byte, error)) error {
+	if err := Check(ctx, cfg, out, readFile); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(out, "Nothing to mark: in this version every fit backend votes.")
+	return err
+}
+
+// Ping asks the server on this machine for a PONG, as a health check does: no
+// backend takes part.
+func Ping(ctx context.Context, c conf.Server, readFile func(string) ([]byte, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	network, addr := c.PingAddress()
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // nothing was written that could be lost
+	if end, ok := ctx.Deadline(); ok {
+		if err := conn.SetDeadline(end); err != nil {
+			return err
+		}
+	}
+	if c.TLSCert != "" {
+		if conn, err = clientTLS(conn, c, readFile); err != nil {
+			return err
+		}
+	}
+	r := bufio.NewReader(conn)
+	if c.Password.IsSet() {
+		if err := exchange(conn, r, resp.OK, "AUTH", c.Password.Reveal()); err != nil {
+			return errors.New("the server does not take the configured password")
+		}
+	}
+	return exchange(conn, r, resp.Status("PONG"), "PING")
+}
+
+// clientTLS speaks TLS to our own server: what it shows must be what it was told to
+// show, by the same files. Its name is not looked at, since this is its own machine.
+func clientTLS(conn net.Conn, c conf.Server, readFile func(string) ([]byte, error)) (net.Conn, error) {
+	own, err := c.TLS(readFile)
+	if err != nil {
+		return nil, err
+	}
+	return tls.Client(conn, &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		Certificates:       own.Certificates,
+		InsecureSkipVerify: true, //nolint:gosec // see above
+	}), nil
+}
+
+func exchange(w io.Writer, r *bufio.Reader, want resp.Reply, words ...string) error {
+	command := make(resp.Array, len(words))
+	for i, word := range words {
+		command[i] = resp.Bulk(word)
+	}
+	if _, err := w.Write(resp.Append(nil, command, resp.RESP2)); err != nil {
+		return err
+	}
+	got, err := resp.ReadReply(r, resp.RESP2)
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("%s was answered with %v", words[0], got)
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+package lane
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Report is what a look at a backend found.
+type Report struct {
+	Greeting
+	RoundTrip      time.Duration
+	EvictionPolicy string // maxmemory-policy; empty if the backend would not tell
+	Err            error  // why the backend can't be used, or not be reached
+}
+
+// Inspect connects to a backend as a lane would, looks, and goes away again. It
+// takes at most five times the connect limit.
+func Inspect(ctx context.Context, cfg Config) Report {
+	ctx, cancel := context.WithTimeout(ctx, greetings*cfg.Connect)
+	defer cancel()
+	client := redis.NewClient(options(cfg))
+	c := connection{Conn: client.Conn(), client: client}
+	defer c.close()
+	l := &Lane{cfg: cfg}
+	r := Report{}
+	if r.Greeting, r.Err = l.greet(ctx, c); r.Err != nil {
+		return r
+	}
+	start := time.Now()
+	if r.Err = c.Ping(ctx).Err(); r.Err != nil {
+		return r
+	}
+	r.RoundTrip = time.Since(start)
+	r.EvictionPolicy = infoField(c.Info(ctx, "memory").Val(), "maxmemory_policy")
+	return r
+}

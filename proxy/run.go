@@ -1,0 +1,113 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rs/zerolog"
+	"github.com/rs/zerolog/diode"
+
+	"redlockproxy/conf"
+)
+
+// logBuffer is how many log lines may wait to be written. More are dropped and
+// counted: a slow reader of the log must not slow a reply.
+const logBuffer = 10000
+
+// Run serves until ctx ends, and then lets what has begun end.
+func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writer, readFile func(string) ([]byte, error)) error {
+	var s *Server
+	writer := diode.NewWriter(logFormat(cfg.Log, errs), logBuffer, 0, func(dropped int) {
+		if s != nil {
+			s.CountDroppedLines(dropped)
+		}
+	})
+	defer writer.Close() //nolint:errcheck // there is nowhere to report it
+	log := newLogger(cfg.Log, writer)
+	redis.SetLogger(libraryLog{log})
+
+	server, err := New(cfg, version, log, readFile)
+	if err != nil {
+		return err
+	}
+	s = server
+	addr, err := s.Listen(readFile)
+	if err != nil {
+		s.closeLanes()
+		return err
+	}
+	if cfg.Embedded {
+		_, _ = fmt.Fprint(out, embeddedNotice(addr.String()))
+	}
+	log.Info().Str("addr", addr.String()).Str("version", version).Int("backends", len(s.lanes)).
+		Int("quorum", s.group.Q()).Str("topology", s.topology).Msg("listening")
+
+	select {
+	case <-ctx.Done():
+	case err = <-s.Failed():
+		return fmt.Errorf("the listener ended: %w", err)
+	}
+	log.Info().Msg("stopping: commands that have begun are answered first")
+	s.Shutdown()
+	log.Info().Int64("log_lines_dropped", s.stats.droppedLines.Load()).Msg("stopped")
+	return nil
+}
+
+// logFormat is where log lines go, and in what form.
+func logFormat(c conf.Log, w io.Writer) io.Writer {
+	if c.Format == "console" {
+		return zerolog.ConsoleWriter{Out: w, TimeFormat: time.RFC3339}
+	}
+	return w
+}
+
+func newLogger(c conf.Log, w io.Writer) zerolog.Logger {
+	level, err := zerolog.ParseLevel(c.Level)
+	if err != nil {
+		level = zerolog.InfoLevel // conf lets no other word through
+	}
+	return zerolog.New(w).Level(level).With().Timestamp().Logger()
+}
+
+// libraryLog takes what go-redis has to say; it is about connections, which the
+// lanes report themselves.
+type libraryLog struct{ log zerolog.Logger }
+
+// Printf implements go-redis's logging interface.
+func (l libraryLog) Printf(_ context.Context, format string, v ...any) {
+	l.log.Debug().Str("library", "go-redis").Msgf(format, v...)
+}
+
+// embeddedNotice says what runs when nothing is configured.
+func embeddedNotice(addr string) string {
+	return fmt.Sprintf(`redlock-proxy listens on %[1]s with five embedded backends, because none were named.
+
+This is good for a first try and for nothing else: the five live in this one process,
+fail together, and forget every lock and every number when it ends. For real use:
+
+  redlock-proxy -backends 10.0.1.1:6379,10.0.2.1:6379,10.0.3.1:6379,10.0.4.1:6379,10.0.5.1:6379
+
+Three lines to try:
+
+  redis-cli%[2]s SET lock:job my-token NX PX 30000
+  redis-cli%[2]s EVAL "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end" 1 lock:job my-token
+  redis-cli%[2]s INCR lock:job:fence
+
+`, addr, cliAddress(addr))
+}
+
+// cliAddress is how redis-cli is told where to connect.
+func cliAddress(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return " -s " + addr
+	}
+	if host == "127.0.0.1" {
+		return " -p " + port
+	}
+	return " -h " + host + " -p " + port
+}
