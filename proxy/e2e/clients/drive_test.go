@@ -32,6 +32,10 @@ func drive(t *testing.T, l library) {
 
 	group := redistest.StartGroup(t, 5)
 	proxy := redistest.StartProxy(t, group.Addrs())
+	redistest.Eventually(t, 5*time.Second, "the proxy's locks reach its backends", func() bool {
+		reply, err := proxy.Do("SET", "probe", "x", "PX", "60000")
+		return err == nil && reply == redistest.Status("OK") && group.Holding("probe") == len(group)
+	})
 	t.Run("five backends", func(t *testing.T) {
 		l.works(t, proxy.Addr())
 		wantNothingLeft(t, group)
