@@ -1,0 +1,124 @@
+package e2e_test
+
+import (
+	"testing"
+	"time"
+
+	"redlockproxy/proxy/redistest"
+)
+
+func TestTimedOutSetDoesNotOutliveItsUndo(t *testing.T) {
+	w := newWorld(t)
+	paused := w.backends[2]
+	seen := paused.Monitor()
+	const rounds = 20
+	keys := make([]string, rounds)
+	for i := range keys {
+		keys[i] = lockName(i)
+		for _, n := range []int{0, 1, 3} {
+			w.backends[n].MustDo("SET", keys[i], "other", "PX", "60000")
+		}
+		paused.Pause()
+		w.lock(nil, keys[i], "a", "30000")
+		// The longer it stays away the more of the undo is under way.
+		time.Sleep(time.Duration(i) * 10 * time.Millisecond)
+		paused.Resume()
+		w.awaitVotes(w.proxy, w.backends...)
+	}
+	w.gone(redistest.Group{paused, w.backends[4]}, keys...)
+	for _, key := range keys {
+		if n := seen.Count("SET", key); n != 1 {
+			t.Errorf("the paused backend was sent %d SETs of %s: the test shows nothing", n, key)
+		}
+	}
+}
+
+func TestLostReplyIsNotResent(t *testing.T) {
+	w := newRelayedWorld(t)
+	seen := w.backends[1].Monitor()
+	w.relays[1].ForwardThenClose("lost-reply")
+
+	w.lock(ok, "lost-reply:lock", "a", "5000")
+	w.awaitVotes(w.proxy, w.backends...) // connected again
+	w.want(int64(1), "INCR", "lost-reply:fence")
+	w.awaitVotes(w.proxy, w.backends...)
+
+	if n := seen.Count("SET", "lost-reply:lock"); n != 1 {
+		t.Errorf("%d SETs for one", n)
+	}
+	n := 0
+	for _, name := range []string{"INCR", "INCRBY", "EVAL", "EVALSHA"} {
+		n += seen.Count(name, "lost-reply:fence")
+	}
+	if n != 1 {
+		t.Errorf("%d increments for one", n)
+	}
+	if got := w.backends[1].Get("lost-reply:fence"); got != "1" {
+		t.Errorf("the counter on the backend with the lost reply: %q", got)
+	}
+}
+
+func TestLostReplyIsNoGrant(t *testing.T) {
+	w := newRelayedWorld(t)
+	for _, r := range w.relays[:3] {
+		r.ForwardThenClose("lost-reply")
+	}
+	w.wantUnavailable("SET", "lost-reply:lock", "a", "NX", "PX", "60000")
+	for _, r := range w.relays[:3] {
+		r.Pass()
+	}
+	w.gone(w.backends, "lost-reply:lock")
+}
+
+func TestLockOfAVanishedClientIsGivenBack(t *testing.T) {
+	for name, vanish := range map[string]func(*redistest.Client) error{
+		"FIN": (*redistest.Client).Close,
+		"RST": (*redistest.Client).Reset,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newRelayedWorld(t)
+			seen := w.backends[0].Monitor()
+			for _, r := range w.relays {
+				r.Delay(80*time.Millisecond, redistest.Replies)
+			}
+			c := w.proxy.Client()
+			if err := c.Send("SET", "lock:gone", "a", "NX", "PX", "60000"); err != nil {
+				t.Fatal(err)
+			}
+			redistest.Eventually(t, time.Second, "the SET is under way", func() bool { return seen.Count("SET", "lock:gone") == 1 })
+			if err := vanish(c); err != nil {
+				t.Fatal(err)
+			}
+			w.gone(w.backends, "lock:gone")
+			w.lock(ok, "lock:gone", "b", "5000")
+		})
+	}
+}
+
+func TestForeignDataIsNotTouched(t *testing.T) {
+	w := newWorld(t)
+	for _, s := range w.backends[:3] {
+		s.MustDo("LPUSH", "list", "x")
+	}
+	wantWrongType := func(args ...string) {
+		t.Helper()
+		reply := w.do(args...)
+		if e, isError := reply.(redistest.Error); !isError || e.Code() != "WRONGTYPE" {
+			t.Errorf("%v: %#v", args, reply)
+		}
+	}
+	w.lock(nil, "list", "a", "5000")
+	wantWrongType("EVAL", releaseScript, "1", "list", "a")
+	wantWrongType("INCR", "list")
+	wantWrongType("GET", "list")
+	for i, s := range w.backends[:3] {
+		if n := s.MustDo("LLEN", "list"); n != int64(1) {
+			t.Errorf("the list on backend %d has %v items", i, n)
+		}
+	}
+	// A counter that a minority raised may stay: gaps are allowed. A lock may not.
+	w.lock(nil, "list", "b", "5000")
+	redistest.Eventually(t, 2*time.Second, "no lock beside the lists", func() bool {
+		return !holds(w.backends[3], "list", "b") && !holds(w.backends[4], "list", "b")
+	})
+}
