@@ -124,6 +124,7 @@ func TestClosingDoesNotWaitForAClientThatDoesNotRead(t *testing.T) {
 		if got := exchange(t, c, "PING\r\n", 7); got != "+PONG\r\n" {
 			t.Errorf("got %q", got)
 		}
+		synctest.Wait()
 		start := time.Now() // from here on, nobody takes TLS's goodbye out of the pipe
 		s.Close()
 		<-s.done
