@@ -100,6 +100,20 @@ func TestCrossProtocolRequestsGetNoReply(t *testing.T) {
 	s.until(t, "counted", func() bool { return s.count(CauseCrossProtocol) == 4 })
 }
 
+// TestAnErrorIsReadBeforeTheEnd has bytes behind the error that nobody reads: with
+// them, closing at once would be a reset.
+func TestAnErrorIsReadBeforeTheEnd(t *testing.T) {
+	s := serve(t, "tcp", nil, Limits{}, nil)
+	c := s.dial(t)
+	if _, err := io.WriteString(c, "*x\r\n"+strings.Repeat("x", 100_000)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(c)
+	if want := "-ERR Protocol error: invalid multibulk length\r\n"; string(got) != want || err != nil {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
 // TestResetsLeaveNothing opens and resets connections in the middle of a SET.
 func TestResetsLeaveNothing(t *testing.T) {
 	s := serve(t, "tcp", nil, Limits{}, nil)

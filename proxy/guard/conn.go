@@ -222,6 +222,9 @@ func (c *Conn) refuse() {
 	if _, err := c.Write([]byte(reply)); err != nil {
 		return
 	}
+	if t, ok := c.stream.(*tls.Conn); ok && t.CloseWrite() != nil {
+		return
+	}
 	if half, ok := c.raw.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
 		return
 	}

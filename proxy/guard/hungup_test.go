@@ -39,6 +39,7 @@ func TestHungUpIsSeen(t *testing.T) {
 					s = serve(t, network, nil, Limits{}, handle)
 					conn = s.dial(t)
 				}
+				t.Cleanup(func() { close(left) })
 				io.WriteString(conn, "SET k v\r\n")
 				c := <-handling
 				if c.HungUp() {
@@ -46,7 +47,6 @@ func TestHungUpIsSeen(t *testing.T) {
 				}
 				leave(conn)
 				s.until(t, "hung up", c.HungUp)
-				close(left)
 			})
 		}
 	}
