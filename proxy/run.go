@@ -35,6 +35,7 @@ func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writ
 		return err
 	}
 	s = server
+	s.awaitBackends(ctx)
 	addr, err := s.Listen(readFile)
 	if err != nil {
 		s.closeLanes()
@@ -55,6 +56,18 @@ func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writ
 	s.Shutdown()
 	log.Info().Int64("log_lines_dropped", s.stats.droppedLines.Load()).Msg("stopped")
 	return nil
+}
+
+// awaitBackends gives every backend one chance to be connected before the first
+// client comes; one that is down costs a start no more than that.
+func (s *Server) awaitBackends(ctx context.Context) {
+	for _, l := range s.lanes {
+		select {
+		case <-l.Tried():
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // logFormat is where log lines go, and in what form.

@@ -89,6 +89,7 @@ type Lane struct {
 	reported State // the state that was logged last
 	warned   bool  // about the fence
 
+	tried   chan struct{} // closed after the first attempt to connect
 	stop    context.CancelFunc
 	stopped chan struct{}
 }
@@ -108,6 +109,7 @@ func Open(cfg Config) *Lane {
 		cfg:      cfg,
 		reported: unreported,
 		wake:     make(chan struct{}, 1),
+		tried:    make(chan struct{}),
 		stop:     stop,
 		stopped:  make(chan struct{}),
 	}
@@ -134,6 +136,9 @@ func (l *Lane) Debts() (kept int, lost int64) {
 	defer l.mu.Unlock()
 	return len(l.debts) + l.owed, l.lostDebts.Load()
 }
+
+// Tried is closed when the first attempt to connect has ended, well or not.
+func (l *Lane) Tried() <-chan struct{} { return l.tried }
 
 // Name is how the backend is called in logs.
 func (l *Lane) Name() string { return l.cfg.Name }

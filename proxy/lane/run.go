@@ -3,6 +3,7 @@ package lane
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,17 +14,20 @@ import (
 // run keeps a connection and serves the queue until ctx ends.
 func (l *Lane) run(ctx context.Context) {
 	backoff := l.cfg.BackoffMin
+	tried := sync.OnceFunc(func() { close(l.tried) })
+	defer tried()
 	for ctx.Err() == nil {
 		conn, greeting, err := l.connect(ctx)
 		if err == nil {
 			backoff = l.cfg.BackoffMin
-			err = l.serve(ctx, conn, greeting)
+			err = l.serve(ctx, conn, greeting, tried)
 			conn.close()
 		}
 		if ctx.Err() != nil {
 			return
 		}
 		l.change(err)
+		tried()
 		timer := time.NewTimer(backoff)
 		select {
 		case <-timer.C:
@@ -49,7 +53,7 @@ func (l *Lane) change(err error) {
 }
 
 // serve opens the queue and sends batches until the connection fails or ctx ends.
-func (l *Lane) serve(ctx context.Context, conn connection, g Greeting) error {
+func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()) error {
 	s := session{lane: l, conn: conn, dialect: g.dialect(), voter: l.cfg.Standing == nil || l.cfg.Standing(g)}
 	state := Voter
 	if !s.voter {
@@ -60,6 +64,7 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting) error {
 	l.cfg.Log.Info().Str("backend", l.cfg.Name).Str("state", state.String()).Str("run_id", g.RunID).
 		Str("version", g.Version).Msg("backend is connected")
 	l.up()
+	up()
 	var err error
 	for err == nil {
 		select {
