@@ -118,7 +118,7 @@ func (s *Server) eval(ctx context.Context, r resp.Eval) answer {
 	var reply resp.Reply
 	assume := s.scripts.assume(script.Digest(), r.Args)
 	a, t := s.commitAs(ctx, assume, resource, func(v *quorum.View) (err error) {
-		reply, err = script.Run(ctx, r.Keys, r.Args, r.ReadOnly, s.host(v, r.ReadOnly))
+		reply, err = script.Run(ctx, r.Keys, r.Args, s.host(v, r.ReadOnly))
 		return err
 	}, func() resp.Reply { return reply })
 	s.scripts.learn(script.Digest(), t, r.Args)
@@ -131,7 +131,7 @@ func (s *Server) runScript(ctx context.Context, v *quorum.View, r resp.Eval) (re
 	if err != nil {
 		return failure(err), nil
 	}
-	return script.Run(ctx, r.Keys, r.Args, r.ReadOnly, s.host(v, r.ReadOnly))
+	return script.Run(ctx, r.Keys, r.Args, s.host(v, r.ReadOnly))
 }
 
 // A host carries out what a script calls, on the transaction's view.

@@ -106,7 +106,7 @@ func commitArgs(op quorum.Commit) (keys []quorum.Key, args []any) {
 // set if the backend must be asked what the key holds before the answer is whole.
 func (d dialect) decode(op quorum.Op, cmd *redis.Cmd) (answer quorum.Answer, again bool) {
 	v, err := cmd.Result()
-	if err != nil && !errors.Is(err, redis.Nil) && !isReply(err) {
+	if err != nil && !isReply(err) {
 		return failed(err), false
 	}
 	switch op := op.(type) {
@@ -127,9 +127,9 @@ func (d dialect) decodeAcquire(v any, err error) quorum.Answer {
 	switch {
 	case isWrongType(err):
 		return quorum.Answer{Vote: quorum.Refused, Held: []quorum.Held{{Kind: quorum.Other}}}
-	case errors.Is(err, redis.Nil) && d.setNXGet, err == nil && s == "OK" && !d.setNXGet:
+	case err == redis.Nil && d.setNXGet, err == nil && s == "OK" && !d.setNXGet:
 		return quorum.Answer{Vote: quorum.Granted}
-	case errors.Is(err, redis.Nil):
+	case err == redis.Nil:
 		return quorum.Answer{Vote: quorum.Refused}
 	case err == nil && isString && d.setNXGet:
 		return quorum.Answer{Vote: quorum.Refused, Held: []quorum.Held{{Kind: quorum.String, Stored: quorum.Stored(s)}}}
@@ -141,7 +141,7 @@ func decodeRead(op quorum.Read, v any, err error) quorum.Answer {
 	if len(op.Keys) == 1 && !op.Full {
 		s, isString := v.(string)
 		switch {
-		case errors.Is(err, redis.Nil):
+		case err == redis.Nil:
 			return quorum.Answer{Vote: quorum.Granted, Held: []quorum.Held{{}}}
 		case isWrongType(err):
 			return quorum.Answer{Vote: quorum.Granted, Held: []quorum.Held{{Kind: quorum.Other}}}
@@ -233,6 +233,9 @@ func notDone(err error) quorum.Answer {
 
 // isReply tells an error reply of the backend from trouble with the connection.
 func isReply(err error) bool {
+	if err == redis.Nil { // by far the most frequent
+		return true
+	}
 	var reply redis.Error
 	return errors.As(err, &reply)
 }
