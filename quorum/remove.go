@@ -9,7 +9,7 @@ import "context"
 func (g *Group) Remove(ctx context.Context, keys []Key) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.AnswerWithin)
 	defer cancel()
-	seen := g.run(ctx, Read{Keys: keys, Full: true}, allDecided(keys), keys...)
+	seen := g.run(ctx, Read{Keys: keys, Full: true}, readOver(keys, true), keys...)
 	removals := make([]*removal, len(keys))
 	for i, key := range keys {
 		rm, err := g.newRemoval(seen, i, key)
