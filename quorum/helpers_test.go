@@ -58,6 +58,7 @@ type rig struct {
 	*quorum.Group
 	t     testing.TB
 	fakes []*quorumtest.Fake
+	links []*quorumtest.Link
 }
 
 // newRig starts n fakes, each oneWay away, and a group over them. Close ends it.
@@ -95,6 +96,9 @@ func newGroup(t testing.TB, seed uint64, backends []quorum.Backend, change ...fu
 }
 
 func (r *rig) Close() {
+	for _, l := range r.links {
+		l.Close()
+	}
 	for _, f := range r.fakes {
 		f.Close()
 	}
@@ -250,4 +254,29 @@ func took(f func()) time.Duration {
 	began := time.Now()
 	f()
 	return time.Since(began)
+}
+
+// linked makes a group with ways of its own to the fakes: the request to backend i
+// takes delays[i] and up to jitter more. The links end with the test.
+func (r *rig) linked(seed uint64, jitter time.Duration, delays []time.Duration, change ...func(*quorum.Config)) (*quorum.Group, []*quorumtest.Link) {
+	r.t.Helper()
+	links := make([]*quorumtest.Link, len(r.fakes))
+	backends := make([]quorum.Backend, len(r.fakes))
+	for i, f := range r.fakes {
+		links[i] = quorumtest.NewLink(f, delays[i], jitter, seed)
+		backends[i] = links[i]
+	}
+	r.links = append(r.links, links...)
+	return newGroup(r.t, seed, backends, change...), links
+}
+
+// shuffled makes the group number c, which has the backends at other distances than
+// its neighbours.
+func (r *rig) shuffled(c int) *quorum.Group {
+	delays := make([]time.Duration, len(r.fakes))
+	for i := range delays {
+		delays[i] = time.Duration((i+c)%len(delays)) * 2 * ms
+	}
+	g, _ := r.linked(uint64(c), ms, delays)
+	return g
 }

@@ -25,12 +25,16 @@ func (h Holding) Value() string { return h.Stored.Value() }
 func (g *Group) Read(ctx context.Context, keys []Key, full bool) ([]Holding, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.AnswerWithin)
 	defer cancel()
-	holdings, split, err := g.read(ctx, keys, full)
-	if err != nil || len(split) == 0 {
-		return holdings, err
+	holdings, split, err := g.read(ctx, keys, full, readOver(keys, full))
+	if len(split) > 0 && !full {
+		// Whether these are counters, their expiry says. The first round has waited
+		// for all that could make them agree; this one waits for a majority.
+		holdings, split, err = g.read(ctx, keys, true, func(r *round) bool {
+			return readOver(keys, true)(r) || allCounted(keys, r)
+		})
 	}
-	if !full {
-		return g.Read(ctx, keys, true)
+	if err != nil {
+		return nil, err
 	}
 	for _, i := range split {
 		if err := g.equalize(ctx, keys[i], holdings[i].Stored); err != nil {
@@ -42,8 +46,8 @@ func (g *Group) Read(ctx context.Context, keys []Key, full bool) ([]Holding, err
 
 // read is one round of reading. For the keys listed in split, which hold counters
 // that differ, the highest number is in the holding and is not on a majority yet.
-func (g *Group) read(ctx context.Context, keys []Key, full bool) (holdings []Holding, split []int, err error) {
-	r := g.run(ctx, Read{Keys: keys, Full: full}, readOver(keys, full), keys...)
+func (g *Group) read(ctx context.Context, keys []Key, full bool, over func(*round) bool) (holdings []Holding, split []int, err error) {
+	r := g.run(ctx, Read{Keys: keys, Full: full}, over, keys...)
 	r.settle(nil)
 	holdings = make([]Holding, len(keys))
 	for i := range keys {
@@ -75,6 +79,17 @@ func readOver(keys []Key, full bool) func(*round) bool {
 		}
 		return decided
 	}
+}
+
+// allCounted tells whether each key is decided or a counter of which a majority has
+// told its numbers. The highest of any majority is a true answer (I11).
+func allCounted(keys []Key, r *round) bool {
+	for i := range keys {
+		if b := newBallot(r, i); !b.decided() && !b.counter(true) {
+			return false
+		}
+	}
+	return true
 }
 
 // A ballot is what the backends of a round of reading say about one key.
