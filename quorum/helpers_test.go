@@ -107,8 +107,14 @@ func (r *rig) Close() {
 // virtual runs a test over five fakes in virtual time.
 func virtual(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
+	virtualOf(t, 5, test)
+}
+
+// virtualOf runs a test over n fakes in virtual time.
+func virtualOf(t *testing.T, n int, test func(t *testing.T, r *rig)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 5)
+		r := newRig(t, n)
 		defer r.Close()
 		test(t, r)
 	})
