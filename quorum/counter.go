@@ -35,8 +35,7 @@ func (g *Group) Increment(ctx context.Context, key Key, by int64) (Count, error)
 	defer cancel()
 	r := g.run(ctx, Increment{Key: key, By: by}, func(r *round) bool {
 		_, most := sameNumber(r)
-		q := Majority(r.tally.N)
-		return most >= q || most+r.pending() < q && r.tally.Reached() >= q || r.tally.Result() == Unavailable
+		return most >= g.Q() || enough(r) && most+r.pending() < g.Q()
 	}, key)
 	r.settle(nil) // a straggler only moves its own number up: a gap at most
 	if n, most := sameNumber(r); most >= g.Q() {
@@ -47,6 +46,14 @@ func (g *Group) Increment(ctx context.Context, key Key, by int64) (Count, error)
 		return Count{}, err
 	}
 	return c.settle(ctx)
+}
+
+// enough tells whether a majority has said what it has, granting or refusing, or none
+// will any more. A round of a counter needs no more, and does not end for less: what
+// neither grants nor refusals can decide alone, the next round will.
+func enough(r *round) bool {
+	q := Majority(r.tally.N)
+	return r.tally.Reached() >= q || r.tally.Reached()+r.pending() < q
 }
 
 // sameNumber is the number that most grants of a round of Increment agree on.
@@ -124,7 +131,10 @@ func (c *contest) settle(ctx context.Context) (Count, error) {
 		if n > 1 && !c.g.pause(ctx) {
 			break
 		}
-		r := c.g.raise(ctx, c.key, c.target, c.accepted)
+		r := c.g.raise(ctx, c.key, c.target, c.accepted, func(r *round) bool {
+			granted := r.tally.Granted
+			return granted >= c.g.Q() || enough(r) && granted+r.pending() < c.g.Q()
+		})
 		r.settle(nil)
 		last = r.tally
 		if last.Granted >= c.g.Q() {
@@ -150,8 +160,8 @@ func (c *contest) settle(ctx context.Context) (Count, error) {
 
 // raise sends "become target if you are lower" to the backends that have not
 // accepted it yet; the others' votes are known.
-func (g *Group) raise(ctx context.Context, key Key, target int64, accepted [MaxBackends]bool) *round {
-	r := newRound(g.N(), byTally)
+func (g *Group) raise(ctx context.Context, key Key, target int64, accepted [MaxBackends]bool, over func(*round) bool) *round {
+	r := newRound(g.N(), over)
 	for i := range g.N() {
 		if accepted[i] {
 			r.preset(i, Granted)
@@ -173,16 +183,21 @@ func (g *Group) raise(ctx context.Context, key Key, target int64, accepted [MaxB
 // that no later read can see less (I11).
 func (g *Group) equalize(ctx context.Context, key Key, highest Stored) error {
 	m, _ := parseNumber(string(highest))
-	r := g.raise(ctx, key, m, [MaxBackends]bool{})
-	r.settle(nil)
-	there := r.tally.Granted
-	for i := range r.tally.N {
-		// A backend that refused because it is as far counts like one that was raised.
-		if n, ok := heldNumber(r.answers[i]); ok && r.answers[i].Vote == Refused && n >= m {
-			there++
+	// A backend that refused because it is as far counts like one that was raised.
+	there := func(r *round) int {
+		n := r.tally.Granted
+		for i := range r.tally.N {
+			if has, ok := heldNumber(r.answers[i]); ok && r.answers[i].Vote == Refused && has >= m {
+				n++
+			}
 		}
+		return n
 	}
-	if there < g.Q() {
+	r := g.raise(ctx, key, m, [MaxBackends]bool{}, func(r *round) bool {
+		return there(r) >= g.Q() || there(r)+r.pending() < g.Q()
+	})
+	r.settle(nil)
+	if there(r) < g.Q() {
 		return unavailable(r.tally)
 	}
 	return nil

@@ -25,12 +25,16 @@ func (h Holding) Value() string { return h.Stored.Value() }
 func (g *Group) Read(ctx context.Context, keys []Key, full bool) ([]Holding, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.AnswerWithin)
 	defer cancel()
-	holdings, split, err := g.read(ctx, keys, full)
-	if err != nil || len(split) == 0 {
-		return holdings, err
+	holdings, split, err := g.read(ctx, keys, full, readOver(keys, full))
+	if len(split) > 0 && !full {
+		// Whether these are counters, their expiry says. The first round has waited
+		// for all that could make them agree; this one waits for a majority.
+		holdings, split, err = g.read(ctx, keys, true, func(r *round) bool {
+			return readOver(keys, true)(r) || allCounted(keys, r)
+		})
 	}
-	if !full {
-		return g.Read(ctx, keys, true)
+	if err != nil {
+		return nil, err
 	}
 	for _, i := range split {
 		if err := g.equalize(ctx, keys[i], holdings[i].Stored); err != nil {
@@ -42,8 +46,8 @@ func (g *Group) Read(ctx context.Context, keys []Key, full bool) ([]Holding, err
 
 // read is one round of reading. For the keys listed in split, which hold counters
 // that differ, the highest number is in the holding and is not on a majority yet.
-func (g *Group) read(ctx context.Context, keys []Key, full bool) (holdings []Holding, split []int, err error) {
-	r := g.run(ctx, Read{Keys: keys, Full: full}, allDecided(keys), keys...)
+func (g *Group) read(ctx context.Context, keys []Key, full bool, over func(*round) bool) (holdings []Holding, split []int, err error) {
+	r := g.run(ctx, Read{Keys: keys, Full: full}, over, keys...)
 	r.settle(nil)
 	holdings = make([]Holding, len(keys))
 	for i := range keys {
@@ -61,16 +65,31 @@ func (g *Group) read(ctx context.Context, keys []Key, full bool) (holdings []Hol
 	return holdings, split, nil
 }
 
-// allDecided ends a round of reading when the votes still open change nothing.
-func allDecided(keys []Key) func(*round) bool {
+// readOver ends a round of reading when the votes still to come change nothing: all
+// keys are decided, or one of them never will be.
+func readOver(keys []Key, full bool) func(*round) bool {
 	return func(r *round) bool {
+		decided := true
 		for i := range keys {
-			if !newBallot(r, i).decided() {
-				return false
+			b := newBallot(r, i)
+			if b.hopeless(r.pending(), full) {
+				return true
 			}
+			decided = decided && b.decided()
 		}
-		return true
+		return decided
 	}
+}
+
+// allCounted tells whether each key is decided or a counter of which a majority has
+// told its numbers. The highest of any majority is a true answer (I11).
+func allCounted(keys []Key, r *round) bool {
+	for i := range keys {
+		if b := newBallot(r, i); !b.decided() && !b.counter(true) {
+			return false
+		}
+	}
+	return true
 }
 
 // A ballot is what the backends of a round of reading say about one key.
@@ -116,6 +135,16 @@ func (b ballot) decided() bool {
 	return b.most >= q || b.most+b.open < q
 }
 
+// hopeless tells whether the outcome is certain to be unavailable, whatever the
+// pending votes bring: no majority for anything, none for there being no majority,
+// and no majority of numbers.
+func (b ballot) hopeless(pending int, full bool) bool {
+	q := Majority(b.n)
+	failed := b.open - pending
+	return b.most+pending < q && max(b.most, min(pending, 1))+failed >= q &&
+		!(len(b.held)+pending >= q && b.numbers(full))
+}
+
 // holding is the agreement itself. Its remaining time is the Q-th largest among
 // those who hold it: so long, a majority holds it.
 func (b ballot) holding(full bool) Holding {
@@ -148,20 +177,18 @@ func lifetime(ttl time.Duration) time.Duration {
 // of a client that uses a process number for its token; raising the others to it
 // would make that client a holder.
 func (b ballot) counter(full bool) bool {
-	if len(b.held) < Majority(b.n) {
-		return false
-	}
-	plain := false
+	plain := func(h Held) bool { return h.Kind == String && !h.Stored.HasTag() }
+	return len(b.held) >= Majority(b.n) && b.numbers(full) && slices.ContainsFunc(b.held, plain)
+}
+
+// numbers tells whether all that is held could belong to a counter.
+func (b ballot) numbers(full bool) bool {
 	for _, h := range b.held {
-		if h.Kind == Nothing {
-			continue
-		}
-		if _, ok := h.number(); !ok || full && h.TTL != NoTTL {
+		if _, ok := h.number(); !ok || h.Kind == String && full && h.TTL != NoTTL {
 			return false
 		}
-		plain = plain || !h.Stored.HasTag()
 	}
-	return plain
+	return true
 }
 
 // highest is the largest number among those of a counter.

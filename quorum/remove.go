@@ -1,6 +1,10 @@
 package quorum
 
-import "context"
+import (
+	"context"
+	"slices"
+	"time"
+)
 
 // Remove deletes keys without any condition, as DEL does, and returns how many of
 // them a majority held. Because a removal may run late, on a backend that was
@@ -9,10 +13,10 @@ import "context"
 func (g *Group) Remove(ctx context.Context, keys []Key) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.AnswerWithin)
 	defer cancel()
-	seen := g.run(ctx, Read{Keys: keys, Full: true}, allDecided(keys), keys...)
+	seen := g.run(ctx, Read{Keys: keys, Full: true}, readOver(keys, true), keys...)
 	removals := make([]*removal, len(keys))
 	for i, key := range keys {
-		rm, err := g.newRemoval(seen, i, key)
+		rm, err := g.newRemoval(ctx, seen, i, key)
 		if err != nil {
 			seen.settle(nil)
 			return 0, err
@@ -20,28 +24,25 @@ func (g *Group) Remove(ctx context.Context, keys []Key) (int, error) {
 		removals[i] = rm
 	}
 	for _, rm := range removals {
-		rm.send(ctx)
+		rm.sendAll(seen)
 	}
-	owe := func(backend int, a Answer) {
-		for i, rm := range removals {
-			rm.oweUnread(backend, i, a)
+	seen.settle(func(backend int, a Answer) {
+		for _, rm := range removals {
+			rm.late(backend, a)
 		}
-	}
-	for b := range g.N() {
-		if a := seen.answers[b]; a.Vote == Failed {
-			owe(b, a)
-		}
-	}
-	seen.settle(owe)
+	})
 	count := 0
+	var unknown error
 	for _, rm := range removals {
 		gone, err := rm.wait(ctx)
 		if err != nil {
-			return 0, err
-		}
-		if gone {
+			unknown = err // the others are seen to all the same
+		} else if gone {
 			count++
 		}
+	}
+	if unknown != nil {
+		return 0, unknown
 	}
 	return count, nil
 }
@@ -50,57 +51,84 @@ func (g *Group) Remove(ctx context.Context, keys []Key) (int, error) {
 type removal struct {
 	g      *Group
 	key    Key
-	held   [MaxBackends]Held
+	index  int               // of the key in what was read
+	held   [MaxBackends]Held // what each backend was told to remove
 	ballot ballot
 	round  *round
+	end    time.Time // of the whole operation
 }
 
-func (g *Group) newRemoval(seen *round, i int, key Key) (*removal, error) {
-	rm := &removal{g: g, key: key, ballot: newBallot(seen, i), round: newRound(g.N(), reachedMajority)}
+func (g *Group) newRemoval(ctx context.Context, seen *round, i int, key Key) (*removal, error) {
+	rm := &removal{g: g, key: key, index: i, ballot: newBallot(seen, i), round: newRound(g.N(), enough)}
 	if !rm.ballot.decided() && !rm.ballot.counter(true) {
 		return nil, unavailable(seen.tally)
 	}
+	rm.end, _ = ctx.Deadline()
 	for b := range g.N() {
 		switch a := seen.answers[b]; {
-		case a.Vote != Granted:
-			rm.round.preset(b, Failed) // oweUnread sees to it
-		case a.Held[i].Kind == Nothing:
+		case a.Vote == Failed:
+			rm.round.preset(b, Failed)
+		case a.Vote == Granted && a.Held[i].Kind == Nothing:
 			rm.round.preset(b, Granted)
-		default:
-			rm.held[b] = a.Held[i]
 		}
 	}
 	rm.round.begin()
 	return rm, nil
 }
 
-// reachedMajority ends a round in which a refusal is as good as a grant: the key
-// changed since it was read, so what was to be removed is gone.
-func reachedMajority(r *round) bool {
-	return r.tally.Reached() >= Majority(r.tally.N)
-}
-
-func (rm *removal) send(ctx context.Context) {
+// sendAll asks the backends whose reports came in time for the removal, and owes it
+// to those that failed.
+func (rm *removal) sendAll(seen *round) {
 	unlock := rm.g.lockOrder([]Key{rm.key})
 	defer unlock()
-	for b, backend := range rm.g.backends {
-		h := rm.held[b]
-		if h.Kind == Nothing {
-			continue
+	for b := range rm.g.N() {
+		switch a := seen.answers[b]; {
+		case a.Vote == Failed:
+			rm.oweAgreed(b)
+		case a.Vote == Granted && a.Held[rm.index].Kind != Nothing:
+			rm.send(b, a.Held[rm.index])
 		}
-		guard := Guard{Kind: StoredIs, Key: rm.key, Text: string(h.Stored)}
-		if h.Kind == Other {
-			guard = Guard{Kind: TypeIs, Key: rm.key, Text: h.Type}
-		}
-		end, _ := ctx.Deadline()
-		backend.Send(&Call{
-			Op:       Commit{Guards: []Guard{guard}, Writes: []Write{{Kind: Delete, Key: rm.key}}},
-			Deadline: end,
-			Round:    rm.round,
-		})
 	}
 }
 
+// late takes a report that came after the reading was decided. It is not to be
+// trusted: on a backend that was paused it may speak of the next owner's lock. Only
+// what some backend reported in time is removed.
+func (rm *removal) late(b int, a Answer) {
+	switch {
+	case a.Vote != Granted:
+		rm.round.Vote(b, Answer{Vote: Failed})
+		rm.oweAgreed(b)
+	case a.Held[rm.index].Kind == Nothing:
+		rm.round.Vote(b, Answer{Vote: Granted})
+	case rm.reported(a.Held[rm.index]):
+		rm.send(b, a.Held[rm.index])
+	default:
+		rm.round.Vote(b, Answer{Vote: Refused})
+	}
+}
+
+// reported tells whether a backend said in time that it holds the same string.
+func (rm *removal) reported(h Held) bool {
+	return h.Kind == String && slices.ContainsFunc(rm.ballot.held, func(o Held) bool { return sameThing(h, o) })
+}
+
+// send asks one backend to remove what it said it holds.
+func (rm *removal) send(b int, h Held) {
+	guard := Guard{Kind: StoredIs, Key: rm.key, Text: string(h.Stored)}
+	if h.Kind == Other {
+		guard = Guard{Kind: TypeIs, Key: rm.key, Text: h.Type}
+	}
+	rm.held[b] = h // before its vote, which is when it is looked at
+	rm.g.backends[b].Send(&Call{
+		Op:       Commit{Guards: []Guard{guard}, Writes: []Write{{Kind: Delete, Key: rm.key}}},
+		Deadline: rm.end,
+		Round:    rm.round,
+	})
+}
+
+// wait returns when a majority has answered. A refusal is as good as a grant: the key
+// changed since it was read, so what was to be removed is gone.
 func (rm *removal) wait(ctx context.Context) (gone bool, err error) {
 	rm.round.wait(ctx, rm.g.cfg.VoteLimit)
 	rm.round.each(func(b int, a Answer) {
@@ -108,25 +136,22 @@ func (rm *removal) wait(ctx context.Context) (gone bool, err error) {
 			rm.owe(b, rm.held[b].Stored)
 		}
 	})
-	if !reachedMajority(rm.round) {
+	if rm.round.tally.Reached() < rm.g.Q() {
 		return false, unavailable(rm.round.tally)
 	}
 	return rm.agreed() && rm.ballot.best.Kind != Nothing || rm.ballot.counter(true), nil
 }
 
-// oweUnread takes care of a backend whose answer to the reading failed or came
-// late: it loses what it said it holds or, if it said nothing, what a majority has.
-func (rm *removal) oweUnread(backend, i int, a Answer) {
-	switch {
-	case a.Vote == Granted && a.Held[i].Kind == String:
-		rm.owe(backend, a.Held[i].Stored)
-	case a.Vote == Failed && rm.agreed() && rm.ballot.best.Kind == String:
-		rm.owe(backend, rm.ballot.best.Stored)
+// oweAgreed takes care of a backend that did not say what it holds: it loses what a
+// majority has.
+func (rm *removal) oweAgreed(b int) {
+	if rm.agreed() && rm.ballot.best.Kind == String {
+		rm.owe(b, rm.ballot.best.Stored)
 	}
 }
 
-func (rm *removal) owe(backend int, stored Stored) {
-	rm.g.backends[backend].Owe(Debt{Key: rm.key, Stored: stored, Until: rm.g.debtEnd(0)})
+func (rm *removal) owe(b int, stored Stored) {
+	rm.g.backends[b].Owe(Debt{Key: rm.key, Stored: stored, Until: rm.g.debtEnd(0)})
 }
 
 func (rm *removal) agreed() bool { return rm.ballot.most >= rm.g.Q() }

@@ -70,6 +70,7 @@ type transaction struct {
 	assume  Assumption
 	known   map[Key]Holding
 	losses  int
+	sent    time.Time // when the last commit was
 	last    Tally
 	out     Transaction
 }
@@ -145,6 +146,7 @@ func (t *transaction) commit(ctx context.Context, v *View) (won bool, err error)
 		return false, err
 	}
 	watch := startStopwatch()
+	t.sent = watch.start
 	for i := range locks {
 		locks[i].since = watch
 	}
@@ -213,16 +215,11 @@ func (t *transaction) undo(backend int, a Answer, locks []Lock) {
 
 // settleWon sees to it that what a majority removed goes from the others too.
 func (t *transaction) settleWon(r *round, op Commit) {
-	removed := t.removedBy(r, op)
-	if len(removed) == 0 {
-		r.settle(nil)
+	if rm := t.newRemovals(op); rm != nil {
+		r.each(rm.vote)
 		return
 	}
-	r.each(func(backend int, a Answer) {
-		if a.Vote == Failed {
-			t.owe(backend, removed)
-		}
-	})
+	r.settle(nil)
 }
 
 // settleUnavailable takes back what the attempt created, as far as that is known,
@@ -230,42 +227,19 @@ func (t *transaction) settleWon(r *round, op Commit) {
 // stays: the old state can't be restored, and taking the new one away could lose a
 // lock that its owner still has.
 func (t *transaction) settleUnavailable(r *round, op Commit, locks []Lock) {
-	removed := t.removedBy(r, op)
+	rm := t.newRemovals(op)
 	r.each(func(backend int, a Answer) {
 		t.undo(backend, a, locks)
-		if a.Vote == Failed {
-			t.owe(backend, removed)
+		if rm != nil {
+			rm.vote(backend, a)
+		}
+		if a.Vote != Granted {
 			return
 		}
 		for i, w := range op.Writes {
-			if w.Kind == Put && a.Vote == Granted && a.Held[i].Kind == Nothing {
+			if w.Kind == Put && a.Held[i].Kind == Nothing {
 				t.g.undo(backend, a, Lock{Key: w.Key, Stored: w.Stored, TTL: w.TTL})
 			}
 		}
 	})
-}
-
-func (t *transaction) owe(backend int, removed []Debt) {
-	for _, d := range removed {
-		t.g.backends[backend].Owe(d)
-	}
-}
-
-// removedBy is what the operation's deletions removed, by the word of the backends
-// that granted it: the exact stored values, so that a removal that runs late hits
-// nothing else.
-func (t *transaction) removedBy(r *round, op Commit) []Debt {
-	var removed []Debt
-	for i, w := range op.Writes {
-		if w.Kind != Delete {
-			continue
-		}
-		for b := range r.tally.N {
-			if a := r.answers[b]; a.Vote == Granted && a.Held[i].Kind == String {
-				removed = append(removed, Debt{Key: w.Key, Stored: a.Held[i].Stored, Until: t.g.debtEnd(0)})
-				break
-			}
-		}
-	}
-	return removed
 }

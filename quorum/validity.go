@@ -41,13 +41,19 @@ func Remaining(reported time.Duration) time.Duration {
 }
 
 // stopwatch measures the time since it was started by both clocks of the machine.
-type stopwatch struct{ start time.Time }
+type stopwatch struct {
+	start time.Time // with a reading of the monotonic clock
+	wall  time.Time // the same moment by the wall clock alone
+}
 
-func startStopwatch() stopwatch { return stopwatch{time.Now()} }
+func startStopwatch() stopwatch {
+	now := time.Now()
+	return stopwatch{start: now, wall: now.Round(0)}
+}
 
 // elapsed is the larger of monotonic and wall time (I3): the monotonic clock of
 // Linux stands still while a machine is suspended, and a lock goes on expiring.
 func (s stopwatch) elapsed() time.Duration {
 	now := time.Now()
-	return max(now.Sub(s.start), now.Round(0).Sub(s.start.Round(0)))
+	return max(now.Sub(s.start), now.Round(0).Sub(s.wall))
 }

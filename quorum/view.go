@@ -2,9 +2,7 @@ package quorum
 
 import (
 	"errors"
-	"math"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -53,6 +51,10 @@ type View struct {
 type draft struct {
 	held       Holding
 	keepsOther bool // the value is that of the backends, only its expiry changed
+
+	// kept is the condition under which the expiry is the one that the backends had
+	// before: it becomes a guard if the program looks at it.
+	kept *Guard
 }
 
 // A draftWrite is a Write whose value has no tag yet.
@@ -179,121 +181,37 @@ func (v *View) TTL(key Key) (ttl time.Duration, exists bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	_, own := v.overlay[key]
+	d, own := v.overlay[key]
+	switch {
+	case own && d.kept != nil:
+		if !slices.Contains(v.guards, *d.kept) {
+			v.guards = append(v.guards, *d.kept)
+		}
+	case own && h.Kind != Nothing: // the expiry is the program's own
+	default:
+		v.guard(expiryGuard(key, h))
+	}
+	return h.TTL, h.Kind != Nothing, nil
+}
+
+// expiryGuard is the condition under which a key expires or lasts as it was seen to.
+func expiryGuard(key Key, h Holding) Guard {
 	switch {
 	case h.Kind == Nothing:
-		v.guard(Guard{Kind: Absent, Key: key})
-		return 0, false, nil
-	case own: // the expiry is the program's own
+		return Guard{Kind: Absent, Key: key}
 	case h.TTL == NoTTL:
-		v.guard(Guard{Kind: Lasting, Key: key})
-	default:
-		v.guard(Guard{Kind: Volatile, Key: key})
+		return Guard{Kind: Lasting, Key: key}
 	}
-	return h.TTL, true, nil
+	return Guard{Kind: Volatile, Key: key}
 }
 
-// Put stores a client value with a ttl, 0 for none. What was there before does not
-// matter, unless the program has looked.
-func (v *View) Put(key Key, value string, ttl time.Duration) {
-	v.put(Put, key, value, ttl)
-}
-
-// PutKeep stores a client value and keeps the expiry the key has.
-func (v *View) PutKeep(key Key, value string) error {
-	h, _, err := v.state(key, true)
-	if err != nil {
-		return err
+// keptFrom is the draft's kept for a write that leaves the expiry as it is.
+func (v *View) keptFrom(key Key, h Holding) *Guard {
+	if d, own := v.overlay[key]; own {
+		return d.kept
 	}
-	v.put(PutKeep, key, value, 0)
-	if h.Kind != Nothing {
-		v.overlay[key].held.TTL = h.TTL
-	}
-	return nil
-}
-
-func (v *View) put(kind WriteKind, key Key, value string, ttl time.Duration) {
-	v.touch(key)
-	w := draftWrite{Write: Write{Kind: kind, Key: key}, value: value, life: ttl}
-	_, own := v.overlay[key]
-	w.created = !own && slices.Contains(v.guards, Guard{Kind: Absent, Key: key})
-	if kind == Put && slices.Contains(v.guards, Guard{Kind: ValueIs, Key: key, Text: value}) && !own {
-		// The owner renews: the lock stays the one attempt it is, on every backend,
-		// and a renewal that reaches only some does not split it in two.
-		w.Kind = Refresh
-	}
-	v.writes = append(v.writes, w)
-	left := ttl
-	if ttl == 0 {
-		left = NoTTL
-	}
-	v.overlay[key] = &draft{held: Holding{Kind: String, Stored: plain(value), TTL: left}}
-}
-
-// plain makes a stored value that Value gives back as it is, whatever it ends in.
-func plain(value string) Stored {
-	if s := Stored(value); !s.HasTag() {
-		return s
-	}
-	return Stored(value + tagMark + "AAAAAAAAAAAAAAAA")
-}
-
-// Delete removes the key.
-func (v *View) Delete(key Key) {
-	v.touch(key)
-	v.writes = append(v.writes, draftWrite{Write: Write{Kind: Delete, Key: key}})
-	v.overlay[key] = &draft{}
-}
-
-// Expire gives a key that exists a new ttl > 0.
-func (v *View) Expire(key Key, ttl time.Duration) {
-	v.touch(key)
-	v.writes = append(v.writes, draftWrite{Write: Write{Kind: Expire, Key: key}, life: ttl})
-	v.setTTL(key, ttl)
-}
-
-// Persist takes the expiry away from a key that exists.
-func (v *View) Persist(key Key) {
-	v.touch(key)
-	v.writes = append(v.writes, draftWrite{Write: Write{Kind: Persist, Key: key}})
-	v.setTTL(key, NoTTL)
-}
-
-func (v *View) setTTL(key Key, ttl time.Duration) {
-	d, ok := v.overlay[key]
-	if !ok {
-		d = &draft{keepsOther: true}
-		v.overlay[key] = d
-	}
-	d.held.TTL = ttl
-}
-
-// Increment adds by > 0 to a counter. Inside a program this is "raise to", with
-// the guard that a backend is lower: a majority accepts the number for this program
-// alone (I10). Errors: ErrUnread, ErrNotInteger, ErrWrongType, ErrOverflow.
-func (v *View) Increment(key Key, by int64) (int64, error) {
-	h, _, err := v.state(key, true)
-	if err != nil {
-		return 0, err
-	}
-	n, ok := Held{Kind: h.Kind, Stored: h.Stored}.number()
-	switch {
-	case h.Kind == Other:
-		return 0, ErrWrongType
-	case !ok:
-		return 0, ErrNotInteger
-	case n > math.MaxInt64-by:
-		return 0, ErrOverflow
-	}
-	text := strconv.FormatInt(n+by, 10)
-	v.guard(Guard{Kind: Lower, Key: key, Text: text})
-	v.writes = append(v.writes, draftWrite{Write: Write{Kind: Raise, Key: key, Stored: Stored(text)}})
-	left := h.TTL
-	if h.Kind == Nothing {
-		left = NoTTL
-	}
-	v.overlay[key] = &draft{held: Holding{Kind: String, Stored: Stored(text), TTL: left}}
-	return n + by, nil
+	g := expiryGuard(key, h)
+	return &g
 }
 
 // Expect makes the whole program fail with ErrChanged if the key does not hold

@@ -1,0 +1,62 @@
+package quorum
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// removals are what the deletions of one commit removed, by the word of the backends
+// that granted it: the exact stored values, so that a removal that runs late hits
+// nothing else. They are owed to every backend that failed. Grants and failures come
+// in any order: where most backends are down, the failures are first.
+type removals struct {
+	g     *Group
+	op    Commit
+	until time.Time // after it a grant was for something that nobody asked to remove
+
+	mu      sync.Mutex
+	removed []Debt // at most one for each deletion and backend
+	failed  []int
+}
+
+// newRemovals is nil if the operation deletes nothing.
+func (t *transaction) newRemovals(op Commit) *removals {
+	if !slices.ContainsFunc(op.Writes, func(w Write) bool { return w.Kind == Delete }) {
+		return nil
+	}
+	return &removals{g: t.g, op: op, until: t.sent.Add(t.g.cfg.VoteLimit)}
+}
+
+// vote takes one backend's answer into account, be it in time or a straggler's.
+func (rm *removals) vote(backend int, a Answer) {
+	rm.mu.Lock()
+	defer rm.mu.Unlock()
+	switch {
+	case a.Vote == Failed:
+		rm.failed = append(rm.failed, backend)
+		for _, d := range rm.removed {
+			rm.g.backends[backend].Owe(d)
+		}
+	case a.Vote == Granted && !time.Now().After(rm.until):
+		rm.granted(a)
+	}
+}
+
+// granted notes what the backend removed.
+func (rm *removals) granted(a Answer) {
+	for i, w := range rm.op.Writes {
+		if w.Kind != Delete || a.Held[i].Kind != String {
+			continue
+		}
+		d := Debt{Key: w.Key, Stored: a.Held[i].Stored}
+		if slices.ContainsFunc(rm.removed, func(o Debt) bool { return o.Key == d.Key && o.Stored == d.Stored }) {
+			continue
+		}
+		d.Until = rm.g.debtEnd(0)
+		rm.removed = append(rm.removed, d)
+		for _, backend := range rm.failed {
+			rm.g.backends[backend].Owe(d)
+		}
+	}
+}
