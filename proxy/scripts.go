@@ -152,7 +152,7 @@ func (s *Server) host(v *quorum.View, readOnly bool) *host {
 func (h *host) Call(args []string) (resp.Reply, error) {
 	info, err := resp.Check(args)
 	if err != nil {
-		return inScript(args, err), nil
+		return inScript(args, err)
 	}
 	switch {
 	case info.Flags&resp.NoScript != 0:
@@ -170,15 +170,18 @@ func (h *host) Call(args []string) (resp.Reply, error) {
 }
 
 // inScript is an error of resp.Check in the words that Redis has for it in scripts.
-func inScript(args []string, err error) resp.Reply {
+// For a command that is not served it ends the run.
+func inScript(args []string, err error) (resp.Reply, error) {
 	info, known := resp.Lookup(args[0])
 	switch {
 	case !known:
-		return resp.ErrUnknownInScript
-	case info.Family != resp.Refused && err == error(resp.WrongArity(info.Name)):
-		return resp.ErrArityInScript
+		return resp.ErrUnknownInScript, nil
+	case info.Family == resp.Refused:
+		return nil, err
+	case err == error(resp.WrongArity(info.Name)):
+		return resp.ErrArityInScript, nil
 	}
-	return failure(err)
+	return failure(err), nil
 }
 
 // localInScript answers the few commands without keys that scripts use.

@@ -63,6 +63,9 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 		}
 		r.each(func(backend int, answer Answer) { g.undo(backend, answer, lock) })
 		switch {
+		case result == Unavailable && attempt > 1 && ctx.Err() != nil:
+			// The time ran out on a further try; the one before it was refused.
+			return a, nil
 		case result == Unavailable:
 			return a, unavailable(r.tally)
 		case result == Won, taken(r), attempt >= g.cfg.Attempts, !g.pause(ctx):

@@ -44,7 +44,11 @@ func TestLateReleaseLeavesTheNextHolderAlone(t *testing.T) {
 	w.release(int64(0), "lock:late", "a")
 	w.extend(int64(0), "lock:late", "a", "1")
 	w.want("b", "GET", "lock:late")
-	redistest.Eventually(t, time.Second, "all five hold the second lock", func() bool { return w.backends.Holding("lock:late") == 5 })
+	// Where the first lock had a moment to live yet, the second was refused: a
+	// majority is all that is promised.
+	if n := w.backends.Holding("lock:late"); n < 3 {
+		t.Errorf("%d backends hold the second lock", n)
+	}
 }
 
 func TestReleaseWithoutQuorumIsAnErrorAndIsMadeGood(t *testing.T) {
