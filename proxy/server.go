@@ -191,11 +191,14 @@ func words(cmd redcon.Command) []string {
 	return list
 }
 
-// Shutdown lets every command that has begun end, then closes everything. It takes
-// no longer than the drain time and the little that closing needs.
+// Shutdown lets every command that has begun end, sees that what is to be undone is
+// undone, and closes everything. It takes no longer than the drain time and the little
+// that closing needs.
 func (s *Server) Shutdown() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Server.Drain)
+	defer cancel()
 	if s.listener != nil {
-		timer := time.NewTimer(s.cfg.Server.Drain)
+		timer := time.NewTimer(s.cfg.Server.Drain * 9 / 10)
 		select {
 		case <-s.listener.Drain():
 		case <-timer.C:
@@ -208,7 +211,22 @@ func (s *Server) Shutdown() {
 		}
 	}
 	s.stop()
+	s.flush(ctx)
 	s.closeLanes()
+}
+
+// flush waits for the stragglers of rounds that are decided and for the removals that
+// they bring about, at the backends that can be reached. A straggler on one lane may
+// owe a removal to another, so one pass is not enough.
+func (s *Server) flush(ctx context.Context) {
+	const passes = 3
+	ctx, cancel := context.WithTimeout(ctx, 10*s.cfg.Lane.Vote)
+	defer cancel()
+	for range passes {
+		for _, l := range s.lanes {
+			l.Flush(ctx)
+		}
+	}
 }
 
 // Failed delivers the error if the listener ends by itself.

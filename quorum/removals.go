@@ -13,7 +13,8 @@ import (
 type removals struct {
 	g     *Group
 	op    Commit
-	until time.Time // after it a grant was for something that nobody asked to remove
+	round *round
+	until time.Time // a straggler's grant after it was for something that nobody asked to remove
 
 	mu      sync.Mutex
 	removed []Debt // at most one for each deletion and backend
@@ -21,11 +22,11 @@ type removals struct {
 }
 
 // newRemovals is nil if the operation deletes nothing.
-func (t *transaction) newRemovals(op Commit) *removals {
+func (t *transaction) newRemovals(r *round, op Commit) *removals {
 	if !slices.ContainsFunc(op.Writes, func(w Write) bool { return w.Kind == Delete }) {
 		return nil
 	}
-	return &removals{g: t.g, op: op, until: t.sent.Add(t.g.cfg.VoteLimit)}
+	return &removals{g: t.g, op: op, round: r, until: t.sent.Add(t.g.cfg.VoteLimit)}
 }
 
 // vote takes one backend's answer into account, be it in time or a straggler's.
@@ -38,9 +39,15 @@ func (rm *removals) vote(backend int, a Answer) {
 		for _, d := range rm.removed {
 			rm.g.backends[backend].Owe(d)
 		}
-	case a.Vote == Granted && !time.Now().After(rm.until):
+	case a.Vote == Granted && rm.trusted(backend):
 		rm.granted(a)
 	}
+}
+
+// trusted tells whether a grant is for what was meant: it came in time, or so soon
+// after the result that it can't be for the next owner's lock.
+func (rm *removals) trusted(backend int) bool {
+	return rm.round.answers[backend].Vote != Pending || !time.Now().After(rm.until)
 }
 
 // granted notes what the backend removed.

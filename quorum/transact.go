@@ -215,7 +215,7 @@ func (t *transaction) undo(backend int, a Answer, locks []Lock) {
 
 // settleWon sees to it that what a majority removed goes from the others too.
 func (t *transaction) settleWon(r *round, op Commit) {
-	if rm := t.newRemovals(op); rm != nil {
+	if rm := t.newRemovals(r, op); rm != nil {
 		r.each(rm.vote)
 		return
 	}
@@ -227,7 +227,7 @@ func (t *transaction) settleWon(r *round, op Commit) {
 // stays: the old state can't be restored, and taking the new one away could lose a
 // lock that its owner still has.
 func (t *transaction) settleUnavailable(r *round, op Commit, locks []Lock) {
-	rm := t.newRemovals(op)
+	rm := t.newRemovals(r, op)
 	r.each(func(backend int, a Answer) {
 		t.undo(backend, a, locks)
 		if rm != nil {

@@ -96,9 +96,10 @@ type Lane struct {
 
 var _ quorum.Backend = (*Lane)(nil)
 
-// An item is a call or, if call is nil, a debt.
+// An item is a call, a mark in the queue, or else a debt.
 type item struct {
 	call *quorum.Call
+	mark chan struct{} // closed when everything before it has been answered
 	debt quorum.Debt
 }
 
@@ -126,6 +127,26 @@ func (l *Lane) Close() {
 	<-l.stopped
 }
 
+// Flush waits until everything that is queued by now has been answered, or until ctx
+// ends. A lane that is down or stalled is not worth waiting for.
+func (l *Lane) Flush(ctx context.Context) {
+	mark := make(chan struct{})
+	l.mu.Lock()
+	open := l.open && !l.stalled()
+	if open {
+		l.queue = append(l.queue, item{mark: mark})
+		l.signal()
+	}
+	l.mu.Unlock()
+	if !open {
+		return
+	}
+	select {
+	case <-mark:
+	case <-ctx.Done():
+	}
+}
+
 // State is what the lane can do at the moment.
 func (l *Lane) State() State { return State(l.state.Load()) }
 
@@ -151,7 +172,7 @@ func (l *Lane) Send(call *quorum.Call) {
 }
 
 func (l *Lane) enqueue(call *quorum.Call) error {
-	if since := l.busySince.Load(); since != 0 && time.Now().UnixNano()-since > int64(l.cfg.Vote) {
+	if l.stalled() {
 		return errStalled
 	}
 	l.mu.Lock()
@@ -165,6 +186,12 @@ func (l *Lane) enqueue(call *quorum.Call) error {
 	l.queue = append(l.queue, item{call: call})
 	l.signal()
 	return nil
+}
+
+// stalled tells whether the batch under way takes longer than a vote may.
+func (l *Lane) stalled() bool {
+	since := l.busySince.Load()
+	return since != 0 && time.Now().UnixNano()-since > int64(l.cfg.Vote)
 }
 
 // Owe implements quorum.Backend.
@@ -213,8 +240,13 @@ func (l *Lane) take(batch []item) []item {
 	var late []*quorum.Call
 	for n < len(l.queue) && len(batch) < l.cfg.BatchRequests && bytes < l.cfg.BatchBytes {
 		it := l.queue[n]
+		if it.mark != nil && len(batch) > 0 {
+			break // what is in the batch comes before it
+		}
 		n++
 		switch {
+		case it.mark != nil:
+			close(it.mark)
 		case it.call == nil:
 			l.owed--
 			batch = append(batch, it)
@@ -262,13 +294,16 @@ func (l *Lane) down(unpaid []quorum.Debt, err error) {
 		l.keep(d)
 	}
 	for _, it := range waiting {
-		if it.call == nil {
+		if it.call == nil && it.mark == nil {
 			l.keep(it.debt)
 		}
 	}
 	l.mu.Unlock()
 	for _, it := range waiting {
-		if it.call != nil {
+		switch {
+		case it.mark != nil:
+			close(it.mark)
+		case it.call != nil:
 			it.call.Round.Vote(l.cfg.Index, quorum.Answer{Vote: quorum.Failed, Unsent: true, Err: err})
 		}
 	}
