@@ -20,8 +20,7 @@ USER 65532:65532
 # Loopback is of no use in a container. An address that others reach needs a
 # password or client certificates: without one of them the proxy refuses to start
 # and says what to set (REDLOCK_PROXY_SERVER_PASSWORD_FILE, say). The admin address
-# stays on loopback; REDLOCK_PROXY_SERVER_ADMIN=0.0.0.0:9121 opens it for a
-# Prometheus, and with it the names of the locks to whoever reaches that port.
+# stays on loopback; REDLOCK_PROXY_SERVER_ADMIN=0.0.0.0:9121 opens it for probes.
 ENV REDLOCK_PROXY_SERVER_LISTEN=0.0.0.0:6380
 EXPOSE 6380 9121
 

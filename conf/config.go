@@ -26,7 +26,7 @@ type Config struct {
 // Server is what clients see.
 type Server struct {
 	Listen    string // where clients connect: "host:port" or "unix:/path"
-	Admin     string // where metrics and status are served; "" is off
+	Admin     string // where health is served by HTTP; "" is off
 	Protected bool   // refuse to start open to other machines without a password
 	Password  Secret // what clients must send; not set: none. Read from PasswordFile if that is set
 

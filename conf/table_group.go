@@ -5,8 +5,7 @@ import "time"
 func groupRows(t *fields, c *Config) {
 	g := &c.Group
 	t.text("group.name", &g.Name, "default", "1 to 64 letters, digits, dots, - and _", checkName,
-		`The group's name, part of the mark that it leaves on each backend.
-Danger: proxies in front of the same backends must agree on it and on the list.`)
+		`The group's name, for its log lines and INFO.`)
 	t.backends("group.backends", &g.Backends,
 		`The independent Redis primaries, each on a machine of its own.
 An entry is "host:port", "redis://user:password@host:port", "rediss://…" for TLS,
@@ -33,13 +32,13 @@ Only one of the two may be set.`)
 		`The private key of tls_cert. Its file should be readable for the proxy alone.`)
 	t.choice("group.init", &g.Init, "auto", []string{"auto", "manual"},
 		`Who declares a group to be new: the proxy itself, or only "redlock-proxy init".
-A group is new if its backends carry no mark; auto marks them when all are reached.
-Danger: a group that lost all its memory at once looks new. With auto its locks
-can be taken again at once, although their holders still work.`)
+In this version there is nothing to declare: every backend that is fit votes as soon
+as it is connected, with either value.
+Danger: a backend that restarted without its memory votes again at once. Give the
+backends persistence (appendonly yes), and keep one that lost its data out of the
+group for as long as the longest lock lasts.`)
 	t.duration("group.max_ttl", &g.MaxTTL, 24*time.Hour, time.Second, 365*24*time.Hour,
-		`The longest lock; a SET that asks for more is refused.
-It is also how long locks stay refused after so many backends lost their memory
-that the rest cannot say what was held. Danger: a day of that, with the default.`)
+		`The longest lock; a SET or EXPIRE that asks for more is refused.`)
 	t.flag("group.pad_ttl", &g.PadTTL, true,
 		`Store each lock for its ttl and 1 % + 2 ms more, the allowance for clock drift.
 A client of a single Redis counts on the whole ttl from the moment it asked.

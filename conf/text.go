@@ -52,14 +52,14 @@ Commands:
   check     check the configuration, connect to each backend, print a table;
             exit status 1 if something is unfit. With -ping: only send PING to the
             proxy that runs with this configuration (for health checks)
-  init      declare the group of backends to be new (see group.init)
+  init      look at the backends as check does (see group.init)
   version   print the version
   help      print this text
 
 Flags, before or after the command:
   -config FILE      read settings from a TOML file (or REDLOCK_PROXY_CONFIG)
   -listen ADDR      server.listen: where clients connect
-  -admin ADDR       server.admin: metrics and status; "" is off
+  -admin ADDR       server.admin: /healthz and /readyz; "" is off
   -backends A,B,…   group.backends: 1, 3, 5 or 7 of them; without: five in-process ones
   -log-level L      log.level
   -log-format F     log.format: json or console

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"redlockproxy/proxy/lane"
 	"redlockproxy/quorum"
 	"redlockproxy/resp"
 )
@@ -92,22 +91,18 @@ func (s *Server) infoSection(name string) []string {
 
 // infoQuorum tells how the group is: what an operator looks at first.
 func (s *Server) infoQuorum() []string {
-	voters := 0
 	var rows []string
 	for i, l := range s.lanes {
-		state := l.State()
-		if state == lane.Voter {
-			voters++
-		}
 		debts, lost := l.Debts()
-		rows = append(rows, fmt.Sprintf("backend%d:address=%s,state=%s,debts=%d,debts_lost=%d", i, l.Name(), state, debts, lost))
+		rows = append(rows, fmt.Sprintf("backend%d:address=%s,state=%s,debts=%d,debts_lost=%d", i, l.Name(), l.State(), debts, lost))
 	}
 	n := len(s.lanes)
 	return append([]string{
+		"group:" + s.cfg.Group.Name,
 		"topology:" + s.topology,
 		fmt.Sprintf("backends:%d", n),
 		fmt.Sprintf("quorum:%d", quorum.Majority(n)),
-		fmt.Sprintf("voters:%d", voters),
+		fmt.Sprintf("voters:%d", s.voters()),
 		fmt.Sprintf("log_lines_dropped:%d", s.stats.droppedLines.Load()),
 	}, rows...)
 }

@@ -36,6 +36,12 @@ func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writ
 	}
 	s = server
 	s.awaitBackends(ctx)
+	adm, err := s.serveAdmin()
+	if err != nil {
+		s.closeLanes()
+		return err
+	}
+	defer adm.close()
 	addr, err := s.Listen(readFile)
 	if err != nil {
 		s.closeLanes()
@@ -44,7 +50,7 @@ func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writ
 	if cfg.Embedded {
 		_, _ = fmt.Fprint(out, embeddedNotice(addr.String()))
 	}
-	log.Info().Str("addr", addr.String()).Str("version", version).Int("backends", len(s.lanes)).
+	log.Info().Str("addr", addr.String()).Str("version", version).Str("group", cfg.Group.Name).Int("backends", len(s.lanes)).
 		Int("quorum", s.group.Q()).Str("topology", s.topology).Msg("listening")
 
 	select {

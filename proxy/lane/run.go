@@ -63,6 +63,10 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	l.reported = state
 	l.cfg.Log.Info().Str("backend", l.cfg.Name).Str("state", state.String()).Str("run_id", g.RunID).
 		Str("version", g.Version).Msg("backend is connected")
+	// A read that waits for the backend knows nothing of ctx's end; closing the
+	// connection under it does.
+	unblock := context.AfterFunc(ctx, func() { _ = conn.client.Close() })
+	defer unblock()
 	l.up()
 	up()
 	var err error
