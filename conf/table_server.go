@@ -14,8 +14,9 @@ func accessRows(t *fields, s *Server) {
 Danger: on anything but loopback or a Unix socket others can reach the locks;
 set password or tls_client_ca, or the proxy refuses to start (see protected).`)
 	t.text("server.admin", &s.Admin, "127.0.0.1:9121", "host:port, :port, unix:/path; \"\" is off", checkAdmin,
-		`Where health is served by HTTP: /healthz (the process lives) and /readyz (a
-majority of the backends votes; status 503 if not). There is no login.`)
+		`Where health is served by HTTP.
+/healthz says that the process lives, /readyz that a majority of the backends votes
+(status 503 if not). There is no login.`)
 	t.flag("server.protected", &s.Protected, true,
 		`Refuse to start where other machines can connect and nothing is asked of them.
 That is: listen is neither loopback nor a Unix socket, and there is neither a
