@@ -187,6 +187,22 @@ func TestRetriesAreBounded(t *testing.T) {
 	}
 }
 
+// The last attempt runs into the end of the time for an answer: the key was found taken
+// before, and all backends are well.
+func TestContentionIsNeverCalledAnOutage(t *testing.T) {
+	virtual(t, func(t *testing.T, r *rig) {
+		g := r.group(2, func(cfg *quorum.Config) { cfg.RetryDelay, cfg.RetryJitter = 197*ms, 0 })
+		r.plant("L", "x"+tag, 0, 1, 2)
+		r.plant("L", "y"+tag, 0, 3, 4)
+		a, err := g.Acquire(context.Background(), "L", "a", time.Minute)
+		if err != nil || a.Won || a.Attempts != 2 {
+			t.Errorf("won %v in %d attempts, error %v", a.Won, a.Attempts, err)
+		}
+		r.rest()
+		r.expect("L", "x", "x", "y", "y", "")
+	})
+}
+
 // C39: the third vote decides; the fourth and the fifth are not waited for and not
 // called back either.
 func TestSlowMinorityCostsNoLatency(t *testing.T) {
