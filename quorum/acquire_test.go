@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -246,10 +247,11 @@ func TestClientsOfOneGroupNeverSplitTheVotes(t *testing.T) {
 			f.SetDelay(time.Duration(5-i)*ms, time.Duration(i)*ms)
 			f.SetJitter(3 * ms)
 		}
+		g := r.hesitant()
 		for round := range 20 {
-			winners := race(t, 100, func(int) *quorum.Group { return r.Group }, quorum.Key(fmt.Sprint("L", round)))
-			if len(winners) != 1 {
-				t.Errorf("round %d: %d winners", round, len(winners))
+			winners, attempts := race(t, 100, func(int) *quorum.Group { return g }, quorum.Key(fmt.Sprint("L", round)))
+			if len(winners) != 1 || attempts != 1 {
+				t.Errorf("round %d: %d winners, up to %d attempts", round, len(winners), attempts)
 			}
 			r.rest()
 			for _, v := range r.values(quorum.Key(fmt.Sprint("L", round))) {
@@ -261,8 +263,25 @@ func TestClientsOfOneGroupNeverSplitTheVotes(t *testing.T) {
 	})
 }
 
-// race lets many clients want one key at once; it tells who won.
-func race(t testing.TB, clients int, group func(client int) *quorum.Group, key quorum.Key) (winners []string) {
+// hesitant is a group that lets others go first between any two of its backends.
+func (r *rig) hesitant() *quorum.Group {
+	backends := make([]quorum.Backend, len(r.fakes))
+	for i, f := range r.fakes {
+		backends[i] = hesitant{f}
+	}
+	return newGroup(r.t, 9, backends)
+}
+
+type hesitant struct{ *quorumtest.Fake }
+
+func (h hesitant) Send(call *quorum.Call) {
+	runtime.Gosched()
+	h.Fake.Send(call)
+}
+
+// race lets many clients want one key at once; it tells who won, and how many attempts
+// anybody needed.
+func race(t testing.TB, clients int, group func(client int) *quorum.Group, key quorum.Key) (winners []string, attempts int) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for c := range clients {
@@ -272,15 +291,16 @@ func race(t testing.TB, clients int, group func(client int) *quorum.Group, key q
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
+			mu.Lock()
+			defer mu.Unlock()
+			attempts = max(attempts, a.Attempts)
 			if a.Won {
-				mu.Lock()
 				winners = append(winners, name)
-				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	return winners
+	return winners, attempts
 }
 
 // C58, three groups, each near to other backends: at most one winner, hardly ever none.
@@ -295,7 +315,7 @@ func TestGroupsThatSplitTheVotesTryAgain(t *testing.T) {
 		const rounds = 500
 		none := 0
 		for round := range rounds {
-			winners := race(t, 3, func(c int) *quorum.Group { return groups[c] }, quorum.Key(fmt.Sprint("L", round)))
+			winners, _ := race(t, 3, func(c int) *quorum.Group { return groups[c] }, quorum.Key(fmt.Sprint("L", round)))
 			if len(winners) > 1 {
 				t.Errorf("round %d: several winners: %v", round, winners)
 			}

@@ -287,10 +287,11 @@ func TestIncrementOfUnknownOutcomeIsNotRepeated(t *testing.T) {
 // Clients of one group meet in one order everywhere: every number takes one round.
 func TestConcurrentIncrementsOfOneGroupAgreeAtOnce(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
+		g := r.hesitant()
 		var wg sync.WaitGroup
 		for range 100 {
 			wg.Go(func() {
-				c, err := r.Increment(context.Background(), "f", 1)
+				c, err := g.Increment(context.Background(), "f", 1)
 				if err != nil || c.Rounds != 1 {
 					t.Errorf("%d in %d rounds, error %v", c.Number, c.Rounds, err)
 				}
