@@ -63,11 +63,12 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 		}
 		r.each(func(backend int, answer Answer) { g.undo(backend, answer, lock) })
 		switch {
-		case result == Unavailable && attempt > 1 && ctx.Err() != nil:
-			// The time ran out on a further try; the one before it was refused.
-			return a, nil
-		case result == Unavailable:
+		case result == Unavailable && attempt == 1:
 			return a, unavailable(r.tally)
+		case result == Unavailable:
+			// An attempt before this one was refused by a majority, and that stands. This
+			// one may have had hardly any time left: contention is not an outage.
+			return a, nil
 		case result == Won, taken(r), attempt >= g.cfg.Attempts, !g.pause(ctx):
 			return a, nil
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -125,68 +124,6 @@ func TestUndoSparesAnEqualValue(t *testing.T) {
 	})
 }
 
-func TestTakenIsAnsweredWithoutRetry(t *testing.T) {
-	virtual(t, func(t *testing.T, r *rig) {
-		r.plant("L", "x"+tag, 0, 1, 2, 3)
-		d := took(func() {
-			if a := r.refused("L", "a", time.Second); a.Attempts != 1 {
-				t.Errorf("%d attempts", a.Attempts)
-			}
-		})
-		if d != 2*oneWay {
-			t.Errorf("answered after %v", d)
-		}
-		r.rest()
-		r.expect("L", "x", "x", "x", "", "")
-		for i, f := range r.fakes {
-			if c, want := f.Counts().Debt, i/3; c != want {
-				t.Errorf("backend %d got %d undos, want %d: never where it was refused", i+1, c, want)
-			}
-		}
-	})
-}
-
-// Two holders on two backends each: nobody has it. When one of them goes, so does the
-// split.
-func TestSplitVoteIsTriedAgain(t *testing.T) {
-	virtual(t, func(t *testing.T, r *rig) {
-		r.plant("L", "x"+tag, 30*ms, 1, 2)
-		r.plant("L", "y"+tag, 0, 3, 4)
-		a, err := r.Acquire(context.Background(), "L", "a", time.Second)
-		if err != nil || !a.Won || a.Attempts != 2 {
-			t.Errorf("won %v in %d attempts, error %v; want the second", a.Won, a.Attempts, err)
-		}
-		r.rest()
-		r.expect("L", "a", "a", "y", "y", "a")
-	})
-}
-
-func TestRetriesAreBounded(t *testing.T) {
-	for _, c := range []struct {
-		ttl, delay time.Duration
-		attempts   int // at most
-	}{{time.Minute, 10 * ms, 3}, {time.Minute, 100 * ms, 2}, {50 * ms, 50 * ms, 1}, {100 * ms, 50 * ms, 2}} {
-		t.Run(fmt.Sprint(c.ttl, c.delay), func(t *testing.T) {
-			virtual(t, func(t *testing.T, r *rig) {
-				g := r.group(2, func(cfg *quorum.Config) { cfg.RetryDelay, cfg.RetryJitter = c.delay, 10*ms })
-				r.plant("L", "x"+tag, 0, 1, 2)
-				r.plant("L", "y"+tag, 0, 3, 4)
-				d := took(func() {
-					a, err := g.Acquire(context.Background(), "L", "a", c.ttl)
-					if err != nil || a.Won || a.Attempts > c.attempts {
-						t.Errorf("won %v in %d attempts, error %v", a.Won, a.Attempts, err)
-					}
-				})
-				if d > min(c.ttl, 200*ms) {
-					t.Errorf("answered after %v", d)
-				}
-				r.rest()
-				r.expect("L", "x", "x", "y", "y", "")
-			})
-		})
-	}
-}
-
 // C39: the third vote decides; the fourth and the fifth are not waited for and not
 // called back either.
 func TestSlowMinorityCostsNoLatency(t *testing.T) {
@@ -220,77 +157,6 @@ func TestSlowMinorityCostsNoLatency(t *testing.T) {
 		}))
 		time.Sleep(200 * ms)
 		r.expectAll("L", "")
-	})
-}
-
-// C58, one group: whatever the backends' delays, somebody wins every round.
-func TestClientsOfOneGroupNeverSplitTheVotes(t *testing.T) {
-	virtual(t, func(t *testing.T, r *rig) {
-		for i, f := range r.fakes {
-			f.SetDelay(time.Duration(5-i)*ms, time.Duration(i)*ms)
-			f.SetJitter(3 * ms)
-		}
-		for round := range 20 {
-			winners := race(t, 100, func(int) *quorum.Group { return r.Group }, quorum.Key(fmt.Sprint("L", round)))
-			if len(winners) != 1 {
-				t.Errorf("round %d: %d winners", round, len(winners))
-			}
-			r.rest()
-			for _, v := range r.values(quorum.Key(fmt.Sprint("L", round))) {
-				if len(winners) == 1 && v != winners[0] {
-					t.Errorf("round %d: %q where %q won", round, v, winners[0])
-				}
-			}
-		}
-	})
-}
-
-// race lets many clients want one key at once; it tells who won.
-func race(t testing.TB, clients int, group func(client int) *quorum.Group, key quorum.Key) (winners []string) {
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for c := range clients {
-		wg.Go(func() {
-			name := fmt.Sprint("client ", c)
-			a, err := group(c).Acquire(context.Background(), key, name, time.Minute)
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			if a.Won {
-				mu.Lock()
-				winners = append(winners, name)
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	return winners
-}
-
-// C58, three groups, each near to other backends: at most one winner, hardly ever none.
-func TestGroupsThatSplitTheVotesTryAgain(t *testing.T) {
-	virtual(t, func(t *testing.T, r *rig) {
-		groups := make([]*quorum.Group, 3)
-		for i := range groups {
-			delays := []time.Duration{3 * ms, 3 * ms, 3 * ms, 3 * ms, 3 * ms}
-			delays[i], delays[i+2] = 0, 0
-			groups[i], _ = r.linked(uint64(i), ms, delays)
-		}
-		const rounds = 500
-		none := 0
-		for round := range rounds {
-			winners := race(t, 3, func(c int) *quorum.Group { return groups[c] }, quorum.Key(fmt.Sprint("L", round)))
-			if len(winners) > 1 {
-				t.Errorf("round %d: several winners: %v", round, winners)
-			}
-			if len(winners) == 0 {
-				none++
-			}
-		}
-		t.Logf("%d of %d rounds without a winner", none, rounds)
-		if none > rounds/20 {
-			t.Errorf("%d of %d rounds without a winner", none, rounds)
-		}
 	})
 }
 

@@ -22,7 +22,8 @@
 //
 //   - I1. A result is given as early as it is certain, and never changes: the
 //     slow minority costs no latency.
-//     [TestTallyDecidesAsEarlyAsCertain]
+//     [TestResultIsTheNaiveOneInEveryOrder, TestDecisionsComeWithTheDecidingVote,
+//     TestAcquireUnderEveryMask]
 //   - I2. The quorum is a majority of the N configured backends for ever, however
 //     many of them can be reached.
 //     [TestQuorumIsOfAllConfiguredBackends]
@@ -56,15 +57,22 @@
 //     granted or failed, never where it was refused, stragglers included, and never
 //     before the attempt's own write was answered there or its connection fenced off.
 //     Nothing that may run late hurts anyone else: every removal is guarded by the
-//     exact stored value to be removed, and a plain deletion is a read first.
-//     [TestLostRoundLeavesNothing, TestLateRemovalSparesTheNextOwner]
+//     exact stored value to be removed, and a plain deletion is a read first, of
+//     which only what was reported in time counts. One exception: a release that
+//     guesses the client value is guarded by that. On a backend that gets it late it
+//     may remove, there alone, the lock of a client of another group that wrote the
+//     very same value; clients of its own group are queued behind it.
+//     [TestLostRoundLeavesNothing, TestLateRemovalSparesTheNextOwner,
+//     TestUndoSparesAnEqualValue]
 //   - I6. Calls for one key enter all backends in one order, so clients of one group
 //     never split the votes among themselves.
 //     [TestClientsOfOneGroupNeverSplitTheVotes]
 //   - I7. Refused by one holder with Q backends: taken, at once. Refused without such
 //     a holder: nobody has it; undo, wait a random delay, and try again, at most
-//     Attempts times, never past AnswerWithin or the client's own ttl.
-//     [TestTakenIsAnsweredWithoutRetry, TestSplitVoteIsTriedAgain]
+//     Attempts times, never past AnswerWithin or the client's own ttl. What a
+//     majority refused is never called an outage because a later try was cut short.
+//     [TestTakenIsAnsweredWithoutRetry, TestSplitVoteIsTriedAgain,
+//     TestContentionIsNeverCalledAnOutage]
 //
 // # Reading
 //
@@ -73,7 +81,8 @@
 //     key. Otherwise: unavailable. The leftovers of a split vote on a minority are no
 //     lock. The remaining time is the Q-th largest among the holders, less the drift
 //     that is still ahead.
-//     [TestMinorityLeftoversAreNoLock, TestRemainingTimeIsTheQuorums]
+//     [TestMinorityLeftoversAreNoLock, TestRemainingTimeIsTheQuorums,
+//     TestReadUnderEveryMask]
 //
 // # A group keeps nothing
 //
@@ -101,7 +110,7 @@
 //   - I10. Numbers never repeat and never fall in real time. An outcome that is not
 //     known is an error, never a number, and is never tried again silently. Gaps are
 //     allowed.
-//     [TestCounterNumbersAreUniqueAndRise]
+//     [TestCounterNumbersAreUniqueAndRise, TestIncrementOfUnknownOutcomeIsNotRepeated]
 //   - I11. Reading a counter answers the highest number of a majority, after a
 //     majority has it.
 //     [TestCounterReadsNeverFall]
@@ -117,7 +126,8 @@
 //   - I12. A reply of a program is given only if a majority confirmed, in the same
 //     step as the writes, everything that the program had seen; if it wrote nothing,
 //     only from one quorum read. A wrong guess costs a round, never correctness.
-//     [TestWrongGuessCostsARoundOnly, TestReadOnlyProgramIsNeverAnsweredFromAGuess]
+//     [TestWrongGuessCostsARoundOnly, TestReadOnlyProgramIsNeverAnsweredFromAGuess,
+//     TestWhatAProgramSawIsConfirmedWithItsWrites]
 //
 // What a transaction overwrote or prolonged on a minority stays: the old state can't
 // be restored, and an extension that failed half way must not cost its owner the

@@ -35,7 +35,7 @@ type Config struct {
 	// is kept this long.
 	MaxTTL time.Duration
 
-	// Random supplies the tags; crypto/rand.Reader outside of tests.
+	// Random supplies the tags, to any goroutine; crypto/rand.Reader outside of tests.
 	Random io.Reader
 }
 

@@ -107,7 +107,7 @@ func TestRemoveOwesEveryKeyThoughOneIsUnknown(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
 		r.plant("L", "x"+tag, 0, 1, 2, 3, 4, 5)
 		r.plant("M", "y"+tag, 0, 1, 2, 3, 4, 5)
-		time.AfterFunc(2*oneWay, func() { r.set(quorumtest.Down, 1, 2, 3) })
+		time.AfterFunc(2*oneWay+oneWay/2, func() { r.set(quorumtest.Down, 1, 2, 3) })
 		_, err := r.Remove(context.Background(), []quorum.Key{"L", "M"})
 		expectUnavailable(t, "remove", err)
 		r.rest()
