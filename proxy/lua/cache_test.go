@@ -1,0 +1,100 @@
+package lua
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func load(t *testing.T, c *Cache, text string) *Script {
+	t.Helper()
+	s, err := c.Load(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestLoadedScriptIsFoundByItsDigestInAnyCase(t *testing.T) {
+	c := NewCache(10, 1000, Limits{})
+	s := load(t, c, "return 1")
+	for _, digest := range []string{s.Digest(), strings.ToUpper(s.Digest())} {
+		if got, ok := c.Get(digest); !ok || got != s {
+			t.Errorf("Get(%s) = %v, %v", digest, got, ok)
+		}
+		if !c.Exists(digest) {
+			t.Errorf("Exists(%s) is false", digest)
+		}
+	}
+	if again := load(t, c, "return 1"); again != s {
+		t.Error("loading a text again compiles it again")
+	}
+	if _, ok := c.Get("no such digest"); ok || c.Exists("") {
+		t.Error("found what is not there")
+	}
+	c.Flush()
+	if c.Exists(s.Digest()) || c.Len() != 0 {
+		t.Error("Flush leaves something")
+	}
+	load(t, c, "return 1")
+	if c.Len() != 1 {
+		t.Error("nothing can be loaded after Flush")
+	}
+}
+
+func TestFullCacheForgetsTheLeastRecentlyUsed(t *testing.T) {
+	c := NewCache(2, 1000, Limits{})
+	a, b := load(t, c, "return 'a'"), load(t, c, "return 'b'")
+	c.Get(a.Digest())
+	load(t, c, "return 'c'")
+	if !c.Exists(a.Digest()) || c.Exists(b.Digest()) || c.Len() != 2 {
+		t.Error("the wrong script was forgotten")
+	}
+}
+
+func TestCacheKeepsWithinItsBytes(t *testing.T) {
+	c := NewCache(100, 50, Limits{})
+	for i := range 20 {
+		load(t, c, fmt.Sprintf("return 'script %d'", i))
+		if c.bytes > 50 || c.Len() > 3 {
+			t.Fatalf("%d scripts of %d bytes", c.Len(), c.bytes)
+		}
+	}
+	long := load(t, c, "return '"+strings.Repeat("x", 100)+"'")
+	if c.Exists(long.Digest()) || c.Len() == 0 {
+		t.Error("a text longer than the cache was kept")
+	}
+}
+
+func TestBadScriptIsNotKept(t *testing.T) {
+	c := NewCache(10, 1000, Limits{})
+	if _, err := c.Load("this is not lua"); err == nil || c.Len() != 0 {
+		t.Errorf("error %v, %d scripts", err, c.Len())
+	}
+}
+
+func TestCacheIsSafeForManyClients(t *testing.T) {
+	c := NewCache(5, 1000, Limits{})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 100 {
+				text := fmt.Sprintf("return %d", (i*j)%12)
+				s, err := c.Load(text)
+				if err != nil || s.Digest() != Digest(text) {
+					t.Errorf("%v, %v", s, err)
+				}
+				c.Get(s.Digest())
+				c.Exists(s.Digest())
+				if j == 50 {
+					c.Flush()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if c.Len() > 5 {
+		t.Errorf("%d scripts", c.Len())
+	}
+}
