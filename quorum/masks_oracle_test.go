@@ -1,6 +1,8 @@
 package quorum_test
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"redlockproxy/quorum"
@@ -42,6 +44,12 @@ func (m mask) count(modes ...quorumtest.Mode) int {
 type oracle struct {
 	votes []string // every vote there could be; "failed" among them
 	full  func(votes []string) string
+	found map[string]verdict // what was found out already: the order of votes is no matter
+}
+
+type verdict struct {
+	outcome string
+	certain bool
 }
 
 // failed is the vote without an answer.
@@ -52,6 +60,16 @@ func (o oracle) certain(known []string) (string, bool) {
 	if len(known) == 5 {
 		return o.full(known), true
 	}
+	name := strings.Join(slices.Sorted(slices.Values(known)), ",")
+	v, ok := o.found[name]
+	if !ok {
+		v.outcome, v.certain = o.tryAll(known)
+		o.found[name] = v
+	}
+	return v.outcome, v.certain
+}
+
+func (o oracle) tryAll(known []string) (string, bool) {
 	first := ""
 	for i, v := range o.votes {
 		outcome, ok := o.certain(append(known[:len(known):len(known)], v))
@@ -93,6 +111,7 @@ func (o oracle) decide(m mask, own [5]string) (string, time.Duration) {
 
 // byVotes is the oracle of operations that are granted or refused.
 var byVotes = oracle{
+	found: map[string]verdict{},
 	votes: []string{"granted", "refused", failed},
 	full: func(votes []string) string {
 		var counted []quorum.Vote
@@ -111,6 +130,7 @@ var byVotes = oracle{
 // could be, whatever the failed ones hold, nobody has it. A missing vote may be any
 // value seen so far, or one that nobody else holds.
 var byValues = oracle{
+	found: map[string]verdict{},
 	votes: []string{"x", "y", "", failed, "1st other", "2nd other", "3rd other", "4th other", "5th other"},
 	full: func(votes []string) string {
 		most, unknown := 0, 0

@@ -99,7 +99,11 @@ func checkReleases(events []event) (complaints []string) {
 			if a.reply == 0 && e.reply == 1 && !a.shared {
 				complaints = append(complaints, fmt.Sprintf("released or extended, never granted: %v", e))
 			}
-			for _, w := range windowsOf(events, g, i) {
+			without := i
+			if e.op == "extend" {
+				without = -1 // it may have set a time that was over before its answer
+			}
+			for _, w := range windowsOf(events, g, without) {
 				if e.reply == 0 && w.key == e.key && w.from <= e.call && e.end < w.to {
 					complaints = append(complaints, fmt.Sprintf("held, and lost: %v\n  %v", a, e))
 				}
