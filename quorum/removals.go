@@ -53,7 +53,9 @@ func (rm *removals) trusted(backend int) bool {
 // granted notes what the backend removed.
 func (rm *removals) granted(a Answer) {
 	for i, w := range rm.op.Writes {
-		if w.Kind != Delete || a.Held[i].Kind != String {
+		// A plain number is a counter, which may be at the same one again by the time
+		// that a debt is paid. Only what has a tag is surely what was meant.
+		if w.Kind != Delete || a.Held[i].Kind != String || !a.Held[i].Stored.HasTag() {
 			continue
 		}
 		d := Debt{Key: w.Key, Stored: a.Held[i].Stored}

@@ -150,7 +150,12 @@ func (rm *removal) oweAgreed(b int) {
 	}
 }
 
+// owe leaves out what has no tag: a counter may be at the same number again by the
+// time that a debt is paid.
 func (rm *removal) owe(b int, stored Stored) {
+	if !stored.HasTag() {
+		return
+	}
 	rm.g.backends[b].Owe(Debt{Key: rm.key, Stored: stored, Until: rm.g.debtEnd(0)})
 }
 

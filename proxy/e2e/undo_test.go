@@ -1,6 +1,9 @@
 package e2e_test
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,10 +79,15 @@ func TestLockOfAVanishedClientIsGivenBack(t *testing.T) {
 		"RST": (*redistest.Client).Reset,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newRelayedWorld(t)
+			// Votes may take so long here that the client is surely gone before the third.
+			settings := filepath.Join(t.TempDir(), "slow.toml")
+			if err := os.WriteFile(settings, []byte("[server]\nanswer_within = \"2s\"\n[lane]\nvote = \"1900ms\"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			w := newRelayedWorld(t, "-config", settings)
 			seen := w.backends[0].Monitor()
 			for _, r := range w.relays {
-				r.Delay(80*time.Millisecond, redistest.Replies)
+				r.Delay(800*time.Millisecond, redistest.Replies)
 			}
 			c := w.proxy.Client()
 			if err := c.Send("SET", "lock:gone", "a", "NX", "PX", "60000"); err != nil {
@@ -89,7 +97,14 @@ func TestLockOfAVanishedClientIsGivenBack(t *testing.T) {
 			if err := vanish(c); err != nil {
 				t.Fatal(err)
 			}
+			redistest.Eventually(t, 2*time.Second, "the vanished client's vote is counted", func() bool {
+				return strings.Contains(w.proxy.Output(), `"result":"client gone"`)
+			})
+			for _, r := range w.relays {
+				r.Pass()
+			}
 			w.gone(w.backends, "lock:gone")
+			w.awaitVotes(w.proxy, w.backends...) // nothing is on its way slowly any more
 			w.lock(ok, "lock:gone", "b", "5000")
 		})
 	}
