@@ -1,6 +1,8 @@
 # Every target works on a fresh checkout. `make help` lists them.
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# Packages are tested one after the other: those that start real servers need the
+# machine for themselves to keep time limits of a tenth of a second.
 # How long `make fuzz` stays with each target.
 FUZZTIME ?= 30s
 # End-to-end tests, the clients of other languages, and rivals to compare with: a
@@ -23,7 +25,7 @@ build:
 
 test:
 	.ci/need redis
-	go test -race -timeout 10m ./...
+	go test -race -p 1 -timeout 10m ./...
 	@if [ -f $(E2E)/go.mod ]; then set -ex; \
 		if [ -x $(E2E)/setup.sh ]; then $(E2E)/setup.sh; fi; \
 		go -C $(E2E) test -race -timeout 10m ./...; \

@@ -59,4 +59,6 @@
 //   - INCRBY needs an increment above zero: fencing numbers only rise.
 //   - IFDEQ and IFDNE, which compare digests, are not served.
 //   - A refused command is refused before its arguments are counted.
+//   - WATCH notices that a key was written, removed or created, not that its
+//     expiry was changed: remaining times differ a little between backends.
 package resp

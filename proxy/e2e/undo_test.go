@@ -1,8 +1,6 @@
 package e2e_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -80,11 +78,7 @@ func TestLockOfAVanishedClientIsGivenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			// Votes may take so long here that the client is surely gone before the third.
-			settings := filepath.Join(t.TempDir(), "slow.toml")
-			if err := os.WriteFile(settings, []byte("[server]\nanswer_within = \"2s\"\n[lane]\nvote = \"1900ms\"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			w := newRelayedWorld(t, "-config", settings)
+			w := newRelayedWorld(t, redistest.Patient(t)...)
 			seen := w.backends[0].Monitor()
 			for _, r := range w.relays {
 				r.Delay(800*time.Millisecond, redistest.Replies)

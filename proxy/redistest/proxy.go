@@ -2,7 +2,9 @@ package redistest
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,6 +20,19 @@ type Proxy struct {
 	tb   testing.TB
 	addr string
 	proc *process
+}
+
+// Patient makes arguments for StartProxy that give backends time for their votes, for
+// tests that need every one of few and say nothing of time: on a busy machine a backend
+// may well be silent for longer than the default limit.
+func Patient(tb testing.TB) []string {
+	tb.Helper()
+	file := filepath.Join(tb.TempDir(), "patient.toml")
+	settings := "[server]\nanswer_within = \"4s\"\n[lane]\nvote = \"1900ms\"\nconnect = \"1s\"\n"
+	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return []string{"-config", file}
 }
 
 // StartProxy builds the binary if that has not been done, starts it on a free

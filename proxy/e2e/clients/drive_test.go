@@ -31,7 +31,7 @@ func drive(t *testing.T, l library) {
 	t.Run("one Redis", func(t *testing.T) { l.works(t, redistest.Start(t).Addr()) })
 
 	group := redistest.StartGroup(t, 5)
-	proxy := redistest.StartProxy(t, group.Addrs())
+	proxy := redistest.StartProxy(t, group.Addrs(), redistest.Patient(t)...)
 	redistest.Eventually(t, 5*time.Second, "the proxy's locks reach its backends", func() bool {
 		reply, err := proxy.Do("SET", "probe", "x", "PX", "60000")
 		return err == nil && reply == redistest.Status("OK") && group.Holding("probe") == len(group)
