@@ -47,6 +47,7 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	refused := false // by a majority, in an attempt before this one
 	for attempt := 1; ; attempt++ {
 		stored, err := Tagged(value, g.cfg.Random)
 		if err != nil {
@@ -63,7 +64,9 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 		}
 		r.each(func(backend int, answer Answer) { g.undo(backend, answer, lock) })
 		switch {
-		case result == Unavailable && attempt == 1:
+		case result == Unavailable && r.split() && attempt < g.cfg.Attempts && g.pause(ctx):
+			continue
+		case result == Unavailable && !refused:
 			return a, unavailable(r.tally)
 		case result == Unavailable:
 			// An attempt before this one was refused by a majority, and that stands. This
@@ -72,6 +75,7 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 		case result == Won, taken(r), attempt >= g.cfg.Attempts, !g.pause(ctx):
 			return a, nil
 		}
+		refused = true
 	}
 }
 

@@ -71,8 +71,10 @@
 //     a holder: nobody has it; undo, wait a random delay, and try again, at most
 //     Attempts times, never past AnswerWithin or the client's own ttl. What a
 //     majority refused is never called an outage because a later try was cut short.
+//     The same where just a majority answers and its members disagree, as when a key
+//     expires a moment sooner on one backend than on another: that is tried again.
 //     [TestTakenIsAnsweredWithoutRetry, TestSplitVoteIsTriedAgain,
-//     TestContentionIsNeverCalledAnOutage]
+//     TestContentionIsNeverCalledAnOutage, TestBareMajorityThatDisagreesIsAskedAgain]
 //
 // # Reading
 //

@@ -73,6 +73,7 @@ func (g *Group) Q() int { return Majority(len(g.backends)) }
 // either way. What was asked for may have been done in part.
 type UnavailableError struct {
 	Tally
+	split bool // backends that do answer disagree
 }
 
 func (e *UnavailableError) Error() string {
@@ -80,7 +81,7 @@ func (e *UnavailableError) Error() string {
 		e.Granted, e.Refused, e.Failed, e.N, Majority(e.N))
 }
 
-func unavailable(t Tally) error { return &UnavailableError{t} }
+func unavailable(t Tally) error { return &UnavailableError{Tally: t} }
 
 // send hands the call to every backend that is not skipped, under the locks of
 // its keys, so that calls for one key enter all backends in one order (I6).

@@ -3,6 +3,7 @@ package quorum
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -25,7 +26,7 @@ func (h Holding) Value() string { return h.Stored.Value() }
 func (g *Group) Read(ctx context.Context, keys []Key, full bool) ([]Holding, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.AnswerWithin)
 	defer cancel()
-	holdings, split, err := g.read(ctx, keys, full, readOver(keys, full))
+	holdings, split, err := g.readAgain(ctx, keys, full)
 	if len(split) > 0 && !full {
 		// Whether these are counters, their expiry says. The first round has waited
 		// for all that could make them agree; this one waits for a majority.
@@ -44,6 +45,17 @@ func (g *Group) Read(ctx context.Context, keys []Key, full bool) ([]Holding, err
 	return holdings, nil
 }
 
+// readAgain reads, and tries again while backends that do answer disagree.
+func (g *Group) readAgain(ctx context.Context, keys []Key, full bool) (holdings []Holding, split []int, err error) {
+	for attempt := 1; ; attempt++ {
+		holdings, split, err = g.read(ctx, keys, full, readOver(keys, full))
+		var short *UnavailableError
+		if !errors.As(err, &short) || !short.split || attempt >= g.cfg.Attempts || !g.pause(ctx) {
+			return holdings, split, err
+		}
+	}
+}
+
 // read is one round of reading. For the keys listed in split, which hold counters
 // that differ, the highest number is in the holding and is not on a majority yet.
 func (g *Group) read(ctx context.Context, keys []Key, full bool, over func(*round) bool) (holdings []Holding, split []int, err error) {
@@ -59,7 +71,7 @@ func (g *Group) read(ctx context.Context, keys []Key, full bool, over func(*roun
 			split = append(split, i)
 			holdings[i] = Holding{Kind: String, Stored: b.highest(), TTL: NoTTL}
 		case b.most+b.open >= Majority(r.tally.N):
-			return nil, nil, unavailable(r.tally)
+			return nil, nil, &UnavailableError{Tally: r.tally, split: r.split()}
 		}
 	}
 	return holdings, split, nil

@@ -19,6 +19,7 @@ type round struct {
 	tally   Tally
 	answers [MaxBackends]Answer
 
+	timedOut   bool // closed by wait, with votes missing
 	settled    bool
 	late       func(backend int, answer Answer)
 	stragglers []straggler
@@ -91,9 +92,25 @@ func (r *round) wait(ctx context.Context, limit time.Duration) {
 	}
 	timer.Stop()
 	r.mu.Lock()
-	r.closed = true
+	if !r.closed {
+		r.closed, r.timedOut = true, true
+	}
 	r.tally.Failed += r.pending()
 	r.mu.Unlock()
+}
+
+// split tells whether a round came to nothing because backends that do answer, a
+// majority of all, said different things. That is no outage: a key that expires a
+// moment sooner on one than on another is enough, and a moment later they agree. A
+// round that had to wait for somebody to the end is not tried again: there is no time.
+func (r *round) split() bool {
+	failed := 0
+	for i := range r.tally.N {
+		if r.answers[i].Vote == Failed {
+			failed++
+		}
+	}
+	return !r.timedOut && failed <= r.tally.N-Majority(r.tally.N)
 }
 
 // settle says what is to be done with stragglers; nil for nothing. It must be

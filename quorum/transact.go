@@ -162,6 +162,9 @@ func (t *transaction) commit(ctx context.Context, v *View) (won bool, err error)
 	}
 	if result == Unavailable {
 		t.settleUnavailable(r, op, locks)
+		if r.split() && v.undoable() {
+			return false, nil
+		}
 		return false, unavailable(r.tally)
 	}
 	r.each(func(backend int, a Answer) { t.undo(backend, a, locks) })

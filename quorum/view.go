@@ -238,6 +238,17 @@ func (v *View) Expect(key Key, was Holding) error {
 // Unread tells whether the program asked for a key that is not known.
 func (v *View) Unread() bool { return v.unread }
 
+// undoable tells whether an attempt to write this, carried out on some backends, can
+// be taken back: then it may be tried again.
+func (v *View) undoable() bool {
+	for _, w := range v.writes {
+		if !w.created && w.Kind != Raise {
+			return false
+		}
+	}
+	return true
+}
+
 // intent is what the program's writes amount to.
 func (v *View) intent() Intent {
 	var all Intent
