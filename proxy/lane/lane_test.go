@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"net"
 	"testing"
 	"time"
 

@@ -187,8 +187,12 @@ func (s *session) second(op quorum.Op, first, cmd *redis.Cmd) quorum.Answer {
 // deliver hands an answer to its round, or sees that a debt is not forgotten.
 func (s *session) deliver(it item, answer quorum.Answer) {
 	if it.call == nil {
-		if answer.Vote == quorum.Failed {
+		switch {
+		case answer.Vote != quorum.Failed:
+		case len(s.unpaid) < s.lane.cfg.Debts:
 			s.unpaid = append(s.unpaid, it.debt)
+		default:
+			s.lane.lostDebts.Add(1)
 		}
 		return
 	}
@@ -201,12 +205,24 @@ func (s *session) deliver(it item, answer quorum.Answer) {
 	it.call.Round.Vote(s.lane.cfg.Index, answer)
 }
 
-// lost is the first trouble with the connection itself, as opposed to an error
-// that the backend replied.
+// lost is the first trouble with the connection itself, as opposed to an error that
+// the backend replied; but a reply that says that the backend is not what it was is
+// trouble too. The next greeting finds out what it is now.
 func lost(before error, cmd *redis.Cmd) error {
 	err := cmd.Err()
-	if before != nil || err == nil || isReply(err) {
+	if before != nil || err == nil || isReply(err) && !turned(err) {
 		return before
 	}
 	return err
+}
+
+// turned tells whether a backend has become something that must not be used: a
+// replica, a server that reads its data again, one that wants another login.
+func turned(err error) bool {
+	word, _, _ := strings.Cut(err.Error(), " ")
+	switch word {
+	case "READONLY", "LOADING", "MASTERDOWN", "NOAUTH":
+		return true
+	}
+	return false
 }
