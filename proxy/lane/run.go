@@ -3,6 +3,7 @@ package lane
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
