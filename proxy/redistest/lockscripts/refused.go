@@ -1,7 +1,7 @@
 package lockscripts
 
 // Refused are scripts that lock with more than strings, and the command that each
-// has to fail with when the lock is its owner's. Those with two keys have a list, a
+// has to fail with on a free lock if it acquires, else on its owner's. Those with two keys have a list, a
 // channel or the like as the second.
 func Refused() []Refusal { return refused }
 
@@ -23,7 +23,7 @@ var refused = []Refusal{
 		Text: `redis.replicate_commands() local now = redis.call('TIME') if redis.call('TYPE', KEYS[1]).ok == 'string' and redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 1 end redis.call('ZADD', KEYS[1], now[1] + ARGV[2], ARGV[1]) return 1`}},
 	{Command: "ZADD", Script: Script{Name: "extend: sorted set", Args: []string{Owner, "60000"},
 		Text: `redis.call('pexpire', KEYS[1], ARGV[2]) redis.pcall('zadd', KEYS[1], 'XX', ARGV[2], ARGV[1]) return 1`}},
-	{Command: "HEXISTS", Script: Script{Name: "acquire: hash", Args: []string{Owner, "60000"},
+	{Command: "HINCRBY", Script: Script{Name: "acquire: hash", Args: []string{Owner, "60000"},
 		Text: `if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[1]) == 1 then redis.call('hincrby', KEYS[1], ARGV[1], 1) redis.call('pexpire', KEYS[1], ARGV[2]) return nil end return redis.call('pttl', KEYS[1])`}},
 	{Command: "HINCRBY", Script: Script{Name: "acquire: hash with fencing number", Args: []string{Owner, "60000"}, Keys: Counted,
 		Text: `redis.call('incr', KEYS[2]) redis.call('hincrby', KEYS[1], ARGV[1], 1) return 1`}},
