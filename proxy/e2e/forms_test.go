@@ -70,6 +70,7 @@ func TestPlainFormsOfLockingDoWhatTheyDoOnOneRedis(t *testing.T) {
 		"twice the same":      {"SET k 1 NX PX 60000", other + " SET k 1 NX PX 60000", "GET k"},
 		"renewed unasked":     {"SET k me NX PX 60000", "SET k me XX PX 90000", "PTTL k", "DEL k", "SET k me XX PX 90000", "GET k"},
 		"several at once":     {"MSETNX k 1 n 2", "MSETNX k 3 k2 4", "MGET k n k2", "DEL k n k2", "EXISTS k n k2"},
+		"somebody else's":     {"SET k me PX 60000", other + " DEL k", "GET k", other + " SET k you NX PX 60000", "UNLINK k n", "EXISTS k"},
 		"extend by nothing":   {"SET k me PX 60000", "PEXPIRE k 0", "GET k", "SET k me PX 60000", "PEXPIRE k -5", "GET k"},
 		"extend by no number": {"SET k me PX 60000", "PEXPIRE k abc", "PEXPIRE k 1e3", "PTTL k", "GET k"},
 	} {
@@ -78,6 +79,19 @@ func TestPlainFormsOfLockingDoWhatTheyDoOnOneRedis(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) { talk(t, x, commands...) })
 		x.compareHoldings()
+	}
+}
+
+func TestEmptyNamesAndTokensAreNamesAndTokens(t *testing.T) {
+	w := newWorld(t, redistest.Patient(t)...)
+	for _, x := range [][2]string{{"", "a"}, {"k", ""}, {"", ""}, {"\x00\r\n\xff", "\x00\r\n$-1\xff"}} {
+		key, token := x[0], x[1]
+		w.lock(ok, key, token, "60000")
+		w.lock(nil, key, token, "60000")
+		w.want(token, "GET", key)
+		w.release(int64(0), key, token+"x")
+		w.release(int64(1), key, token)
+		w.gone(w.backends, key)
 	}
 }
 
