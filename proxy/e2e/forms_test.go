@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -62,9 +63,12 @@ func TestWatchedReleasesAndExtensionsDoWhatTheyDoOnOneRedis(t *testing.T) {
 
 func TestPlainFormsOfLockingDoWhatTheyDoOnOneRedis(t *testing.T) {
 	x := newTwins(t)
+	soon := time.Now().Add(time.Minute)
 	for name, commands := range map[string][]string{
 		"lower case, seconds": {"set k me ex 60 nx", "TTL k", other + " set k you ex 60 nx", "GET k"},
 		"options turned":      {"SET k me NX EX 60", "set k you nX pX 1000", "PTTL k"},
+		"absolute, seconds":   {fmt.Sprintf("SET k me NX EXAT %d", soon.Unix()), "PTTL k", "SET k you NX EXAT 1"},
+		"absolute":            {fmt.Sprintf("SET k me NX PXAT %d", soon.UnixMilli()), "PTTL k", fmt.Sprintf("PEXPIREAT k %d", soon.UnixMilli()+9000), "TTL k"},
 		"set if not exists":   {"SETNX k me", "SETNX k you", "EXPIRE k 60", "TTL k", "DEL k", "GET k"},
 		"with the old value":  {"SET k me NX PX 60000 GET", other + " SET k you NX PX 60000 GET", "GET k"},
 		"twice the same":      {"SET k 1 NX PX 60000", other + " SET k 1 NX PX 60000", "GET k"},
