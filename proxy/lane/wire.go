@@ -31,6 +31,11 @@ func (d dialect) encode(op quorum.Op) []any {
 	case quorum.Increment:
 		return []any{"INCRBY", string(op.Key), op.By}
 	case quorum.Commit:
+		if isOwners(op) {
+			g, w := op.Guards[0], op.Writes[0]
+			return []any{"EVALSHA", ownerScript.digest, 1, string(g.Key),
+				guardNames[g.Kind], g.Text, writeNames[w.Kind], w.TTL.Milliseconds()}
+		}
 		keys, args := commitArgs(op)
 		return evalSHA(commitScript, keys, args)
 	}
@@ -61,13 +66,23 @@ func evalSHA(script script, keys []quorum.Key, args []any) []any {
 func withText(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
 	args := append([]any(nil), cmd.Args()...)
 	args[0] = "EVAL"
-	for _, s := range []script{commitScript, readScript} {
+	for _, s := range scripts {
 		if args[1] == s.digest {
 			args[1] = s.text
 			return redis.NewCmd(ctx, args...)
 		}
 	}
 	panic("a command without a script has no text")
+}
+
+// isOwners tells whether a commit is one that ownerScript can do.
+func isOwners(op quorum.Commit) bool {
+	if len(op.Guards) != 1 || len(op.Writes) != 1 {
+		return false
+	}
+	g, w := op.Guards[0], op.Writes[0]
+	return g.Key == w.Key && (g.Kind == quorum.ValueIs || g.Kind == quorum.StoredIs) &&
+		(w.Kind == quorum.Delete || w.Kind == quorum.Expire)
 }
 
 var guardNames = map[quorum.GuardKind]string{
