@@ -24,8 +24,7 @@ func (h Holding) Value() string { return h.Stored.Value() }
 // and the names of other types are known too. The error is an *UnavailableError if
 // for one of the keys no majority agrees and the missing votes could make one.
 func (g *Group) Read(ctx context.Context, keys []Key, full bool) ([]Holding, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.cfg.AnswerWithin)
-	defer cancel()
+	ctx = within(ctx, g.cfg.AnswerWithin)
 	holdings, split, err := g.readAgain(ctx, keys, full)
 	if len(split) > 0 && !full {
 		// Whether these are counters, their expiry says. The first round has waited

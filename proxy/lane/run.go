@@ -3,6 +3,8 @@ package lane
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -74,6 +76,9 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	for err == nil {
 		select {
 		case <-l.wake:
+			// Whoever else can run now goes first: what they send joins this batch.
+			// Without load nobody else can, and this costs nothing.
+			runtime.Gosched()
 			err = s.batch(ctx)
 		case <-ctx.Done():
 			err = errClosed
@@ -91,7 +96,7 @@ type session struct {
 	voter   bool
 
 	items  []item
-	cmds   []*redis.Cmd
+	cmds   []redis.Cmd   // the items' commands, in one piece of memory for all batches
 	unpaid []quorum.Debt // sent, and perhaps not carried out
 }
 
@@ -108,15 +113,34 @@ func (s *session) batch(ctx context.Context) error {
 	defer s.lane.busySince.Store(0)
 
 	pipe := s.conn.Pipeline()
-	s.cmds = s.cmds[:0]
-	for _, it := range s.items {
-		cmd := s.dialect.encode(ctx, it.op())
-		s.cmds = append(s.cmds, cmd)
-		_ = pipe.Process(ctx, cmd) // only queues it
+	s.cmds = slices.Grow(s.cmds[:0], len(s.items))[:len(s.items)]
+	for i, it := range s.items {
+		s.cmds[i] = *redis.NewCmd(ctx, s.words(it)...)
+		_ = pipe.Process(ctx, &s.cmds[i]) // only queues it
 	}
 	// The pipeline's own error is that of some command, and each has its own.
 	_, _ = pipe.Exec(ctx)
 	return s.askAgain(ctx)
+}
+
+// prepared is an operation's words, for the backends of one dialect.
+type prepared struct {
+	dialect dialect
+	words   []any
+}
+
+// words are the words of an item's command. All backends get the same, so the
+// first lane that comes to a call makes them for the others too.
+func (s *session) words(it item) []any {
+	if it.call == nil {
+		return s.dialect.encode(it.op())
+	}
+	if p, ok := it.call.Prepared.Load().(*prepared); ok && p.dialect == s.dialect {
+		return p.words
+	}
+	words := s.dialect.encode(it.call.Op)
+	it.call.Prepared.Store(&prepared{s.dialect, words})
+	return words
 }
 
 // op is the operation of an item; a debt is a removal guarded by what it removes.
@@ -138,8 +162,8 @@ func (s *session) askAgain(ctx context.Context) error {
 	var pipe redis.Pipeliner
 	var broken error
 	for i, it := range s.items {
-		answer, more := s.dialect.decode(it.op(), s.cmds[i])
-		if broken = lost(broken, s.cmds[i]); broken == nil && (more || isNoScript(s.cmds[i].Err())) {
+		answer, more := s.dialect.decode(it.op(), &s.cmds[i])
+		if broken = lost(broken, &s.cmds[i]); broken == nil && (more || isNoScript(s.cmds[i].Err())) {
 			if pipe == nil {
 				pipe = s.conn.Pipeline()
 			}
@@ -154,7 +178,7 @@ func (s *session) askAgain(ctx context.Context) error {
 	second := make([]*redis.Cmd, len(again))
 	for n, i := range again {
 		if isNoScript(s.cmds[i].Err()) {
-			second[n] = withText(ctx, s.cmds[i])
+			second[n] = withText(ctx, &s.cmds[i])
 		} else {
 			second[n] = redis.NewCmd(ctx, "GET", string(s.items[i].op().(quorum.Increment).Key))
 		}
@@ -165,7 +189,7 @@ func (s *session) askAgain(ctx context.Context) error {
 	}
 	for n, i := range again {
 		broken = lost(broken, second[n])
-		s.deliver(s.items[i], s.second(s.items[i].op(), s.cmds[i], second[n]))
+		s.deliver(s.items[i], s.second(s.items[i].op(), &s.cmds[i], second[n]))
 	}
 	return broken
 }
