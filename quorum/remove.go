@@ -60,7 +60,7 @@ type removal struct {
 func (g *Group) newRemoval(ctx context.Context, seen *round, i int, key Key) (*removal, error) {
 	rm := &removal{g: g, key: key, index: i, ballot: newBallot(seen, i), round: g.newRound(enough)}
 	if !rm.ballot.decided() && !rm.ballot.counter(true) {
-		return nil, unavailable(seen.tally)
+		return nil, unavailable(rm.ballot.tally())
 	}
 	rm.end, _ = ctx.Deadline()
 	for b := range g.N() {
