@@ -56,12 +56,13 @@ func (c *session) serve(ctx context.Context, batch [][]string) bool {
 func (c *session) dispatch(ctx context.Context, args []string, run func(keys []string, f func() answer)) answer {
 	c.noteCommand(args[0])
 	info, err := resp.Check(args)
-	if !c.authed && info.Name != "" && info.Flags&resp.NoAuth == 0 {
-		return plain(resp.ErrNoAuth)
+	// As in Redis, what is wrong with the words of a command is said before the login
+	// is asked for; what is served is not.
+	if !c.authed && info.Flags&resp.NoAuth == 0 && (err == nil || info.Family == resp.Refused) {
+		err = resp.ErrNoAuth
 	}
 	if err != nil {
-		c.multi.spoil()
-		return plain(failure(err))
+		return plain(c.refuse(info, err))
 	}
 	if c.multi.open && !transactional(info.Name) {
 		return plain(c.multi.queue(c, info, args))
@@ -84,6 +85,17 @@ func (c *session) dispatch(ctx context.Context, args []string, run func(keys []s
 	}
 	run(resp.Keys(args), func() answer { return c.s.execute(ctx, c, request) })
 	return answer{}
+}
+
+// refuse is the reply to a command that can't be begun.
+func (c *session) refuse(info resp.Info, err error) resp.Reply {
+	reply := failure(err)
+	if because, isError := reply.(resp.Error); isError && info.Name == "exec" {
+		c.multi.forget()
+		return resp.ExecAborted(because)
+	}
+	c.multi.spoil()
+	return reply
 }
 
 // gone tells whether the client has hung up.
