@@ -120,7 +120,9 @@ func (g *generator) read() []string {
 	case 1:
 		return append([]string{g.odd("EXISTS")}, g.keys()...)
 	case 2:
-		bound := func() string { return pick(g, "0", "1", "3", "-1", "-2", "-100", "100", "9223372036854775807", "-9223372036854775808", "x") }
+		bound := func() string {
+			return pick(g, "0", "1", "3", "-1", "-2", "-100", "100", "9223372036854775807", "-9223372036854775808", "x")
+		}
 		return []string{pick(g, "GETRANGE", "SUBSTR"), g.key(), bound(), bound()}
 	case 3:
 		return []string{pick(g, "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME"), g.key()}

@@ -152,7 +152,7 @@ func TestBeforeTheLoginOnlyTheLoginWorks(t *testing.T) {
 func TestBeforeTheLoginCommandsAreSmall(t *testing.T) {
 	w := newWorld(t, "SERVER_PASSWORD=S3cret")
 	for bytes, wanted := range map[string]string{
-		"*11\r\n$4\r\nPING\r\n":                                        "ERR Protocol error: unauthenticated multibulk length",
+		"*11\r\n$4\r\nPING\r\n": "ERR Protocol error: unauthenticated multibulk length",
 		"*2\r\n$4\r\nECHO\r\n$16385\r\n" + strings.Repeat("x", 16<<10): "ERR Protocol error: unauthenticated bulk length",
 	} {
 		c := w.client()

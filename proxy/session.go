@@ -29,7 +29,7 @@ type session struct {
 	name    string
 	library string
 	version string
-	last    string    // the last command's name
+	last    string    // the last command, by its name in the table; "" if it is not there
 	active  time.Time // when it came
 }
 
@@ -39,7 +39,8 @@ func (c *session) serve(ctx context.Context, batch [][]string) bool {
 	c.s.stats.commands.Add(int64(len(batch)))
 	p := pipeline{c: c, ctx: ctx}
 	if len(batch) == 1 {
-		p.write(c.dispatch(ctx, batch[0], nil), c.proto)
+		a := c.dispatch(ctx, batch[0], nil)
+		p.write(a, c.proto) // HELLO's own reply is in the protocol that it chose
 		return p.flush() && !c.ending
 	}
 	for _, args := range batch {
@@ -54,8 +55,8 @@ func (c *session) serve(ctx context.Context, batch [][]string) bool {
 // dispatch carries out one command, or hands it to run, if given, when it may be
 // carried out beside others.
 func (c *session) dispatch(ctx context.Context, args []string, run func(keys []string, f func() answer)) answer {
-	c.noteCommand(args[0])
 	info, err := resp.Check(args)
+	c.noteCommand(info.Name)
 	// As in Redis, what is wrong with the words of a command is said before the login
 	// is asked for; what is served is not.
 	if !c.authed && info.Flags&resp.NoAuth == 0 && (err == nil || info.Family == resp.Refused) {
@@ -82,6 +83,9 @@ func (c *session) dispatch(ctx context.Context, args []string, run func(keys []s
 	}
 	if run == nil {
 		return c.s.execute(ctx, c, request)
+	}
+	if r, ok := request.(resp.Eval); ok {
+		c.s.scripts.prepare(r)
 	}
 	run(resp.Keys(args), func() answer { return c.s.execute(ctx, c, request) })
 	return answer{}

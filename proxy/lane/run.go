@@ -69,18 +69,29 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	defer unblock()
 	l.up()
 	up()
+	tick := time.NewTicker(probeEvery)
+	defer tick.Stop()
 	var err error
 	for err == nil {
 		select {
 		case <-l.wake:
 			err = s.batch(ctx)
+		case <-tick.C:
+			l.again()
+			err = s.probe(ctx)
 		case <-ctx.Done():
 			err = errClosed
 		}
 	}
-	l.down(s.unpaid, err)
+	l.down(err)
 	return err
 }
+
+// probeEvery is how often an idle connection is tried. A backend that has restarted
+// meanwhile would otherwise be noticed by the first request, which fails by it: after
+// a restart of one backend after the other at night, the first of the morning would
+// find no quorum.
+const probeEvery = time.Second
 
 // A session is the use of one connection.
 type session struct {
@@ -89,9 +100,33 @@ type session struct {
 	dialect dialect
 	voter   bool
 
-	items  []item
-	cmds   []*redis.Cmd
-	unpaid []quorum.Debt // sent, and perhaps not carried out
+	items []item
+	cmds  []*redis.Cmd
+	used  time.Time // when something was sent last
+}
+
+// probe sees whether the connection of an idle lane is still good.
+func (s *session) probe(ctx context.Context) error {
+	if time.Since(s.used) < probeEvery {
+		return nil
+	}
+	ctx, done := s.busy(ctx)
+	defer done()
+	cmd := redis.NewCmd(ctx, "PING")
+	_ = s.conn.Process(ctx, cmd) // the error is the command's own
+	return lost(nil, cmd)
+}
+
+// busy begins a wait for the backend, and returns how to end it. Meanwhile the lane
+// becomes stalled when it takes too long.
+func (s *session) busy(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithTimeout(ctx, s.lane.cfg.Stall)
+	s.used = time.Now()
+	s.lane.busySince.Store(s.used.UnixNano())
+	return ctx, func() {
+		s.lane.busySince.Store(0)
+		cancel()
+	}
 }
 
 // batch sends what waits as one pipeline and delivers the answers. An error means
@@ -101,10 +136,8 @@ func (s *session) batch(ctx context.Context) error {
 	if len(s.items) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.lane.cfg.Stall)
-	defer cancel()
-	s.lane.busySince.Store(time.Now().UnixNano())
-	defer s.lane.busySince.Store(0)
+	ctx, done := s.busy(ctx)
+	defer done()
 
 	pipe := s.conn.Pipeline()
 	s.cmds = s.cmds[:0]
@@ -188,7 +221,7 @@ func (s *session) second(op quorum.Op, first, cmd *redis.Cmd) quorum.Answer {
 func (s *session) deliver(it item, answer quorum.Answer) {
 	if it.call == nil {
 		if answer.Vote == quorum.Failed {
-			s.unpaid = append(s.unpaid, it.debt)
+			s.lane.unpaid(it.debt)
 		}
 		return
 	}
