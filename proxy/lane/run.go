@@ -112,9 +112,10 @@ func (s *session) probe(ctx context.Context) error {
 	}
 	ctx, done := s.busy(ctx)
 	defer done()
-	cmd := redis.NewCmd(ctx, "PING")
-	_ = s.conn.Process(ctx, cmd) // the error is the command's own
-	return lost(nil, cmd)
+	if err := s.conn.Ping(ctx).Err(); err != nil && !isReply(err) {
+		return err
+	}
+	return nil
 }
 
 // busy begins a wait for the backend, and returns how to end it. Meanwhile the lane
@@ -146,9 +147,22 @@ func (s *session) batch(ctx context.Context) error {
 		s.cmds = append(s.cmds, cmd)
 		_ = pipe.Process(ctx, cmd) // only queues it
 	}
-	// The pipeline's own error is that of some command, and each has its own.
-	_, _ = pipe.Exec(ctx)
+	exec(ctx, pipe, s.cmds)
 	return s.askAgain(ctx)
+}
+
+// exec sends a pipeline. The error that it gives is that of some command, and each has
+// its own; but go-redis leaves commands without one that it could not send at all.
+func exec(ctx context.Context, pipe redis.Pipeliner, cmds []*redis.Cmd) {
+	_, err := pipe.Exec(ctx)
+	if err == nil || isReply(err) {
+		return
+	}
+	for _, cmd := range cmds {
+		if cmd.Err() == nil && cmd.Val() == nil { // nil without an error is no reply: null has one
+			cmd.SetErr(err)
+		}
+	}
 }
 
 // op is the operation of an item; a debt is a removal guarded by what it removes.
@@ -193,7 +207,7 @@ func (s *session) askAgain(ctx context.Context) error {
 		_ = pipe.Process(ctx, second[n])
 	}
 	if broken == nil {
-		_, _ = pipe.Exec(ctx)
+		exec(ctx, pipe, second)
 	}
 	for n, i := range again {
 		broken = lost(broken, second[n])
@@ -235,10 +249,12 @@ func (s *session) deliver(it item, answer quorum.Answer) {
 }
 
 // lost is the first trouble with the connection itself, as opposed to an error
-// that the backend replied.
+// that the backend replied. One of these is trouble too: a backend that only reads has
+// become a replica, which a new greeting will show, and go-redis gives up a connection
+// on which it has read that.
 func lost(before error, cmd *redis.Cmd) error {
 	err := cmd.Err()
-	if before != nil || err == nil || isReply(err) {
+	if before != nil || err == nil || isReply(err) && !isReadOnly(err) {
 		return before
 	}
 	return err
