@@ -11,25 +11,31 @@ import (
 
 func TestStalledLaneFailsAtOnceAndVotesAgainSoonAfter(t *testing.T) {
 	server := redistest.Start(t)
-	for name, pause := range map[string]time.Duration{"the connection lives": 100 * time.Millisecond, "the connection is given up": 700 * time.Millisecond} {
+	for name, c := range map[string]struct {
+		stall time.Duration
+		err   error
+	}{
+		"the connection lives":       {time.Minute, errStalled},
+		"the connection is given up": {100 * time.Millisecond, errDown},
+	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := tcp(server.Addr())
-			cfg.Connect, cfg.Vote, cfg.Stall = 100*time.Millisecond, 20*time.Millisecond, 400*time.Millisecond
+			cfg.Connect, cfg.Vote, cfg.Stall = 100*time.Millisecond, 20*time.Millisecond, c.stall
 			cfg.BackoffMax = 500 * time.Millisecond
 			l := open(t, cfg)
 			server.Pause()
 			first := send(l, acquireOp("stalled:"+name, "x"))
-			eventually(t, "the lane notices", func() bool { return ask(t, l, quorum.Read{Keys: []quorum.Key{"k"}}).Unsent })
 			start := time.Now()
+			eventually(t, "the lane notices", func() bool {
+				return time.Since(start) > 30*time.Millisecond && ask(t, l, quorum.Read{Keys: []quorum.Key{"k"}}).Err == c.err
+			})
+			start = time.Now()
 			for range 100 {
-				if a := ask(t, l, quorum.Read{Keys: []quorum.Key{"k"}}); !a.Unsent {
-					t.Errorf("vote %d: %v", a.Vote, a.Err)
-				}
+				wantUnsent(t, ask(t, l, quorum.Read{Keys: []quorum.Key{"k"}}), c.err)
 			}
 			if took := time.Since(start); took > 200*time.Millisecond {
 				t.Errorf("100 refusals took %s", took)
 			}
-			time.Sleep(pause) // of a real process
 			server.Resume()
 			start = time.Now()
 			eventually(t, "the lane votes again", func() bool { return ask(t, l, quorum.Read{Keys: []quorum.Key{"k"}}).Vote == quorum.Granted })

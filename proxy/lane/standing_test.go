@@ -83,9 +83,19 @@ func TestBackendThatBecomesAReplicaIsUnfitUntilItIsAPrimaryAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := redistest.Start(t)
-			l := open(t, tcp(server.Addr()))
+			cfg := tcp(server.Addr())
+			cfg.Vote = time.Minute
+			l := open(t, cfg)
 			server.MustDo("REPLICAOF", "127.0.0.1", "1")
-			wantVote(t, ask(t, l, op), quorum.Failed)
+			server.Pause() // the two behind the first become one batch
+			read := quorum.Read{Keys: []quorum.Key{"k"}}
+			first := send(l, read)
+			eventually(t, "the first is under way", func() bool { return l.busySince.Load() != 0 })
+			second, third := send(l, read), send(l, op)
+			server.Resume()
+			wantVote(t, answer(t, first), quorum.Granted)
+			wantVote(t, answer(t, second), quorum.Granted)
+			wantVote(t, answer(t, third), quorum.Failed)
 			eventually(t, "it is unfit", func() bool { return l.State() == Unfit })
 			server.MustDo("REPLICAOF", "NO", "ONE")
 			eventually(t, "it votes again", func() bool { return l.State() == Voter })
