@@ -123,16 +123,11 @@ func (c *session) line() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
+	last := c.last
+	if last == "" {
+		last = "NULL" // an unknown name may be anything, a password typed too early too
+	}
 	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 cmd=%s user=default lib-name=%s lib-ver=%s\n",
 		c.id, c.addr, c.conn.LocalAddr(), c.name, int(now.Sub(c.since).Seconds()), int(now.Sub(c.active).Seconds()),
-		shownCommand(c.last), c.library, c.version)
-}
-
-// shownCommand is a command's name as it may stand in CLIENT LIST: only names that
-// are known, since an unknown one may be anything, a password typed too early too.
-func shownCommand(name string) string {
-	if info, ok := resp.Lookup(name); ok {
-		return info.Name
-	}
-	return "NULL"
+		last, c.library, c.version)
 }

@@ -90,7 +90,7 @@ func (s *Server) unavailable(err error, no resp.Reply) resp.Reply {
 // the client dies, everybody else waits for ever.
 func (s *Server) warnLasting(client *session, key string) {
 	if client.warned.CompareAndSwap(false, true) {
-		s.log.Warn().Str("client", client.addr).Str("resource", key).
+		s.log.Warn().Str("client", client.addr).Str("resource", shown(key)).
 			Msg("a lock without a time to live: if its owner dies, nobody gets it again; use SET key token NX PX milliseconds")
 	}
 }

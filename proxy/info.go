@@ -103,7 +103,7 @@ func (s *Server) infoQuorum() []string {
 		fmt.Sprintf("backends:%d", n),
 		fmt.Sprintf("quorum:%d", quorum.Majority(n)),
 		fmt.Sprintf("voters:%d", s.voters()),
-		fmt.Sprintf("log_lines_dropped:%d", s.stats.droppedLines.Load()),
+		fmt.Sprintf("log_lines_dropped:%d", s.droppedLines()),
 	}, rows...)
 }
 

@@ -74,9 +74,11 @@ func serverTime() resp.Reply {
 // selectDB knows one database: pretending that there are more would merge the locks
 // of applications that believe they are apart.
 func selectDB(n string) resp.Reply {
-	switch i, err := strconv.ParseInt(n, 10, 32); {
-	case err != nil:
+	switch i, ok := resp.Integer(n); {
+	case !ok:
 		return resp.ErrNotInteger
+	case i != int64(int32(i)):
+		return resp.ErrDBNotInt32
 	case i != 0:
 		return resp.ErrDBIndex
 	}

@@ -3,7 +3,6 @@ package proxy
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"strconv"
 	"strings"
 
 	"redlockproxy/resp"
@@ -51,8 +50,8 @@ func (c *session) setAuthed(yes bool) {
 func (c *session) hello(args []string) resp.Reply {
 	proto := c.proto
 	if len(args) > 1 {
-		n, err := strconv.ParseInt(args[1], 10, 64)
-		if err != nil {
+		n, ok := resp.Integer(args[1])
+		if !ok {
 			return resp.ErrProtoNotInteger
 		}
 		if n != 2 && n != 3 {

@@ -23,7 +23,7 @@ func (s *Server) logAcquisition(a acquisition, locks []quorum.Lock) {
 	if e == nil {
 		return
 	}
-	e.Str("topology", s.topology).Str("resource", a.resource)
+	e.Str("topology", s.topology).Str("resource", shown(a.resource))
 	if a.minted {
 		e.Int64("fencing_token", a.token)
 	}
@@ -40,7 +40,7 @@ func (s *Server) logStep(kind, resource string, start time.Time, t quorum.Tally,
 	if e == nil {
 		return
 	}
-	e.Str("topology", s.topology).Str("resource", resource)
+	e.Str("topology", s.topology).Str("resource", shown(resource))
 	if t.N > 0 {
 		e.Int("nodes_reached", t.Reached())
 	}
@@ -48,6 +48,18 @@ func (s *Server) logStep(kind, resource string, start time.Time, t quorum.Tally,
 		more(e)
 	}
 	e.Float64("elapsed_ms", millis(time.Since(start))).Str("result", result).Msg(kind)
+}
+
+// maxShown is how many bytes of a key stand in a log line. Keys can be as long as
+// commands, and thousands of lines may wait for a slow reader of the log.
+const maxShown = 256
+
+// shown is a key as it stands in a log line.
+func shown(key string) string {
+	if len(key) <= maxShown {
+		return key
+	}
+	return key[:maxShown] + "…"
 }
 
 func millis(d time.Duration) float64 {

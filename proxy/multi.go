@@ -13,6 +13,7 @@ type multi struct {
 	spoiled bool // a command could not be queued: EXEC must refuse
 	queued  []queued
 	watched []watched
+	bytes   int // of all that is kept
 }
 
 // A queued command waits for EXEC: a request on keys or, if that is nil, a command
@@ -31,11 +32,21 @@ type watched struct {
 }
 
 // maxQueued bounds the commands of one MULTI and maxWatched the keys of WATCH: they
-// become one operation at the backends, in a single step.
+// become one operation at the backends, in a single step. Together they may have as
+// many bytes as one command.
 const (
 	maxQueued  = 1024
 	maxWatched = 1024
 )
+
+// room takes n bytes more on; false if that is too many.
+func (m *multi) room(c *session, n int) bool {
+	if m.bytes+n > c.s.cfg.Server.MaxCommandBytes {
+		return false
+	}
+	m.bytes += n
+	return true
+}
 
 // transactional tells whether a command acts on the transaction instead of being
 // queued in it.
@@ -65,7 +76,11 @@ func (m *multi) queue(c *session, info resp.Info, args []string) resp.Reply {
 		}
 		q.request = request
 	}
-	if len(m.queued) >= maxQueued {
+	size := 0
+	for _, a := range args {
+		size += len(a)
+	}
+	if len(m.queued) >= maxQueued || !m.room(c, size) {
 		m.spoil()
 		return resp.ErrTooManyQueued
 	}
@@ -88,7 +103,7 @@ func (c *session) transaction(ctx context.Context, name string, args []string) a
 		}
 		m.forget()
 	case "unwatch":
-		m.watched = nil
+		m.forget()
 	case "watch":
 		if m.open {
 			return plain(resp.ErrWatchInMulti)
@@ -111,6 +126,9 @@ func (c *session) watch(ctx context.Context, names []string) resp.Reply {
 		return failure(err)
 	}
 	for i, k := range keys {
+		if !c.multi.room(c, len(k)+len(held[i].Stored)) {
+			return resp.ErrTooManyWatched
+		}
 		c.multi.watched = append(c.multi.watched, watched{key: k, was: held[i]})
 	}
 	return resp.OK

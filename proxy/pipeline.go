@@ -18,8 +18,14 @@ type pipeline struct {
 	last  map[string]chan struct{} // by key: the end of the last command on it
 
 	out    []byte
-	grants []*grant // promised by what is in out
+	grants []promise // in what is in out
 	broken bool
+}
+
+// A promise is a grant whose reply ends at a place in what is to be written.
+type promise struct {
+	*grant
+	end int
 }
 
 // A slot is the place of one reply.
@@ -55,7 +61,7 @@ func (p *pipeline) start(args []string) {
 	if s.done == nil && s.answer.reply == nil {
 		s.answer = a
 	}
-	s.proto = p.c.proto // HELLO's own reply is in the protocol that it chose
+	s.proto = p.c.proto // as dispatch left it: HELLO's own reply is in the protocol that it chose
 }
 
 // launch runs f when the commands before it on the same keys are done.
@@ -116,7 +122,7 @@ func (p *pipeline) finish() bool {
 func (p *pipeline) write(a answer, proto resp.Proto) {
 	p.out = resp.Append(p.out, p.c.s.finish(a, p.gone), proto)
 	if a.grant != nil {
-		p.grants = append(p.grants, a.grant)
+		p.grants = append(p.grants, promise{a.grant, len(p.out)})
 	}
 	if len(p.out) >= maxChunk {
 		p.flush()
@@ -125,14 +131,16 @@ func (p *pipeline) write(a answer, proto resp.Proto) {
 
 func (p *pipeline) gone() bool { return p.broken || p.c.gone() }
 
-// flush writes what was gathered. A client that can't be told what it holds does
-// not hold it.
+// flush writes what was gathered. A client that can't be told what it holds does not
+// hold it; one that was told, before the rest could not be written, does.
 func (p *pipeline) flush() bool {
 	if len(p.out) > 0 && !p.broken {
-		if _, err := p.c.conn.Write(p.out); err != nil {
+		if n, err := p.c.conn.Write(p.out); err != nil {
 			p.broken = true
 			for _, g := range p.grants {
-				p.c.s.undo(g.locks)
+				if g.end > n {
+					p.c.s.undo(g.locks)
+				}
 			}
 		}
 	}

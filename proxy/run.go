@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -34,21 +35,17 @@ const ballast = 8 << 20
 func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writer, readFile func(string) ([]byte, error)) error {
 	weight := make([]byte, ballast)
 	defer runtime.KeepAlive(weight)
-	var s *Server
-	writer := diode.NewWriter(logFormat(cfg.Log, errs), logBuffer, logInterval, func(dropped int) {
-		if s != nil {
-			s.CountDroppedLines(dropped)
-		}
-	})
-	defer writer.Close() //nolint:errcheck // there is nowhere to report it
+	var dropped atomic.Int64
+	writer := diode.NewWriter(logFormat(cfg.Log, errs), logBuffer, logInterval, func(n int) { dropped.Add(int64(n)) })
+	defer closeLog(writer)
 	log := newLogger(cfg.Log, writer)
 	redis.SetLogger(libraryLog{log})
 
-	server, err := New(cfg, version, log, readFile)
+	s, err := New(cfg, version, log, readFile)
 	if err != nil {
 		return err
 	}
-	s = server
+	s.droppedLines = dropped.Load
 	s.awaitBackends(ctx)
 	adm, err := s.serveAdmin()
 	if err != nil {
@@ -70,11 +67,12 @@ func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writ
 	select {
 	case <-ctx.Done():
 	case err = <-s.Failed():
+		s.Shutdown()
 		return fmt.Errorf("the listener ended: %w", err)
 	}
 	log.Info().Msg("stopping: commands that have begun are answered first")
 	s.Shutdown()
-	log.Info().Int64("log_lines_dropped", s.stats.droppedLines.Load()).Msg("stopped")
+	log.Info().Int64("log_lines_dropped", dropped.Load()).Msg("stopped")
 	return nil
 }
 
@@ -90,8 +88,27 @@ func (s *Server) awaitBackends(ctx context.Context) {
 	}
 }
 
-// logFormat is where log lines go, and in what form.
+// closeTime is how long the end of the program waits for the reader of its log.
+const closeTime = time.Second
+
+// closeLog writes the lines that wait. A log that nobody reads does not keep the
+// program from ending, which also ends the goroutine that is left behind then.
+func closeLog(writer io.Closer) {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = writer.Close() // there is nowhere to report it
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeTime):
+	}
+}
+
+// logFormat is where log lines go, and in what form. Closing the log must not close
+// w: what the program has to say at its end goes there too.
 func logFormat(c conf.Log, w io.Writer) io.Writer {
+	w = struct{ io.Writer }{w}
 	if c.Format == "console" {
 		return zerolog.ConsoleWriter{Out: w, TimeFormat: time.RFC3339}
 	}

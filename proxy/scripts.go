@@ -105,6 +105,14 @@ func (s *Server) find(r resp.Eval) (*lua.Script, error) {
 	return script, nil
 }
 
+// prepare loads the text of an EVAL that is about to run, so that an EVALSHA sent
+// right behind it finds the script, although both run side by side.
+func (x *scripts) prepare(r resp.Eval) {
+	if !r.ByDigest {
+		_, _ = x.cache.Load(r.Script) // the run itself gives the error
+	}
+}
+
 // eval runs a client's script as a transaction.
 func (s *Server) eval(ctx context.Context, r resp.Eval) answer {
 	script, err := s.find(r)

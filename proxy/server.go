@@ -41,6 +41,8 @@ type Server struct {
 	clients clients
 	stats   stats
 
+	droppedLines func() int64 // by the log's writer, which does not wait for a slow reader
+
 	listener *guard.Listener
 	ctx      context.Context // ends when the last client has gone
 	stop     context.CancelFunc
@@ -50,7 +52,6 @@ type Server struct {
 // stats are the few numbers that the server itself counts.
 type stats struct {
 	connections, commands, rejected atomic.Int64
-	droppedLines                    atomic.Int64
 }
 
 // New makes a server and begins to connect to its backends. The backends' TLS
@@ -63,7 +64,8 @@ func New(cfg conf.Config, version string, log zerolog.Logger, readFile func(stri
 		engine:  engine.Engine{MaxTTL: cfg.Group.MaxTTL},
 		scripts: newScripts(scriptCache(cfg.Script), cfg.Script.Cache),
 		ctx:     ctx, stop: stop,
-		served: make(chan error, 1),
+		served:       make(chan error, 1),
+		droppedLines: func() int64 { return 0 },
 	}
 	configs, err := s.laneConfigs(readFile)
 	if err != nil {
@@ -98,9 +100,6 @@ func newRunID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// CountDroppedLines is for the log's writer, which must not wait for a slow reader.
-func (s *Server) CountDroppedLines(n int) { s.stats.droppedLines.Add(int64(n)) }
-
 // Listen begins to serve clients and returns the address, which is of interest when
 // the configured port is 0.
 func (s *Server) Listen(readFile func(string) ([]byte, error)) (net.Addr, error) {
@@ -134,7 +133,10 @@ func (s *Server) serve(ln net.Listener, config *tls.Config) {
 		AcceptError: func(err error) { s.log.Error().Err(err).Msg("clients can't be accepted") },
 	})
 	server := redcon.NewServer("", s.handle, s.accept, s.closed)
-	go func() { s.served <- server.Serve(s.listener) }()
+	go func() {
+		s.served <- server.Serve(s.listener)
+		close(s.served)
+	}()
 }
 
 // accept makes the session of a new client.

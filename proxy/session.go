@@ -29,7 +29,7 @@ type session struct {
 	name    string
 	library string
 	version string
-	last    string    // the last command's name
+	last    string    // the last command, by its name in the table; "" if it is not there
 	active  time.Time // when it came
 }
 
@@ -39,7 +39,8 @@ func (c *session) serve(ctx context.Context, batch [][]string) bool {
 	c.s.stats.commands.Add(int64(len(batch)))
 	p := pipeline{c: c, ctx: ctx}
 	if len(batch) == 1 {
-		p.write(c.dispatch(ctx, batch[0], nil), c.proto)
+		a := c.dispatch(ctx, batch[0], nil)
+		p.write(a, c.proto) // HELLO's own reply is in the protocol that it chose
 		return p.flush() && !c.ending
 	}
 	for _, args := range batch {
@@ -54,14 +55,15 @@ func (c *session) serve(ctx context.Context, batch [][]string) bool {
 // dispatch carries out one command, or hands it to run, if given, when it may be
 // carried out beside others.
 func (c *session) dispatch(ctx context.Context, args []string, run func(keys []string, f func() answer)) answer {
-	c.noteCommand(args[0])
 	info, err := resp.Check(args)
-	if !c.authed && info.Name != "" && info.Flags&resp.NoAuth == 0 {
-		return plain(resp.ErrNoAuth)
+	c.noteCommand(info.Name)
+	// As in Redis, what is wrong with the words of a command is said before the login
+	// is asked for; what is served is not.
+	if !c.authed && info.Flags&resp.NoAuth == 0 && (err == nil || info.Family == resp.Refused) {
+		err = resp.ErrNoAuth
 	}
 	if err != nil {
-		c.multi.spoil()
-		return plain(failure(err))
+		return plain(c.refuse(info, err))
 	}
 	if c.multi.open && !transactional(info.Name) {
 		return plain(c.multi.queue(c, info, args))
@@ -82,8 +84,22 @@ func (c *session) dispatch(ctx context.Context, args []string, run func(keys []s
 	if run == nil {
 		return c.s.execute(ctx, c, request)
 	}
+	if r, ok := request.(resp.Eval); ok {
+		c.s.scripts.prepare(r)
+	}
 	run(resp.Keys(args), func() answer { return c.s.execute(ctx, c, request) })
 	return answer{}
+}
+
+// refuse is the reply to a command that can't be begun.
+func (c *session) refuse(info resp.Info, err error) resp.Reply {
+	reply := failure(err)
+	if because, isError := reply.(resp.Error); isError && info.Name == "exec" {
+		c.multi.forget()
+		return resp.ExecAborted(because)
+	}
+	c.multi.spoil()
+	return reply
 }
 
 // gone tells whether the client has hung up.

@@ -52,6 +52,7 @@ const (
 	ErrNoProto         = Error("NOPROTO unsupported protocol version")
 	ErrProtoNotInteger = Error("ERR Protocol version is not an integer or out of range")
 	ErrDBIndex         = Error("ERR DB index is out of range")
+	ErrDBNotInt32      = Error("ERR value is out of range, value must between -2147483648 and 2147483647")
 	ErrClientName      = Error("ERR Client names cannot contain spaces, newlines or special characters.")
 	ErrMaxClients      = Error("ERR max number of clients reached")
 	ErrClusterDisabled = Error("ERR This instance has cluster support disabled")
@@ -66,6 +67,11 @@ const (
 	ErrWatchInMulti        = Error("ERR WATCH inside MULTI is not allowed")
 	ErrNotInMulti          = Error("ERR Command not allowed inside a transaction")
 )
+
+// ExecAborted is what EXEC answers when it is refused itself.
+func ExecAborted(because Error) Error {
+	return "EXECABORT Transaction discarded because of: " + Error(strings.TrimPrefix(string(because), "ERR "))
+}
 
 // Errors that end a connection, in Redis's words.
 const (

@@ -2,6 +2,10 @@ package resp
 
 import "math"
 
+// Integer reads a number as Redis does; see parseInt. False means that it is none,
+// or is beyond 64 bits.
+func Integer(s string) (int64, bool) { return parseInt(s) }
+
 // parseInt reads a number as Redis does: an optional minus sign and decimal
 // digits, no plus sign, no leading zero, no minus zero, no blanks, within 64
 // bits. A number that a client may write in two ways would be two values to

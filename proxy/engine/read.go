@@ -94,8 +94,5 @@ func remaining(v *quorum.View, r resp.TTL) (resp.Reply, error) {
 	if !r.Seconds {
 		return resp.Int(ms), nil
 	}
-	if r.Absolute {
-		return resp.Int(ms / 1000), nil
-	}
 	return resp.Int((ms + 500) / 1000), nil // as Redis rounds
 }

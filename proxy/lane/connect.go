@@ -25,8 +25,10 @@ func options(cfg Config) *redis.Options {
 	o.WriteTimeout = cfg.Stall
 	// One connection, in order: no second pool for pipelines, nothing pushed into the
 	// stream of replies, nobody else's commands between ours.
-	o.PoolSize = 1
 	o.PipelinePoolSize = -1
+	// The lane takes one connection out of the pool and no other. There is room for two
+	// because a pool all of whose connections could not be dialled goes on dialling.
+	o.PoolSize = 2
 	o.MaxActiveConns = 0
 	o.MinIdleConns = 0
 	o.ConnMaxIdleTime = -1

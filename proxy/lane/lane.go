@@ -3,7 +3,6 @@ package lane
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -79,7 +78,7 @@ type Lane struct {
 	mu    sync.Mutex
 	open  bool // a connection serves the queue
 	queue []item
-	debts []quorum.Debt // kept while there is no connection
+	debts []quorum.Debt // kept until there is a connection, or the backend may take them
 	owed  int           // debts in queue
 	wake  chan struct{}
 
@@ -150,14 +149,6 @@ func (l *Lane) Flush(ctx context.Context) {
 // State is what the lane can do at the moment.
 func (l *Lane) State() State { return State(l.state.Load()) }
 
-// Debts is the number of removals that are kept or on their way; Lost is how many
-// were given up because there were too many.
-func (l *Lane) Debts() (kept int, lost int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.debts) + l.owed, l.lostDebts.Load()
-}
-
 // Tried is closed when the first attempt to connect has ended, well or not.
 func (l *Lane) Tried() <-chan struct{} { return l.tried }
 
@@ -192,36 +183,6 @@ func (l *Lane) enqueue(call *quorum.Call) error {
 func (l *Lane) stalled() bool {
 	since := l.busySince.Load()
 	return since != 0 && time.Now().UnixNano()-since > int64(l.cfg.Vote)
-}
-
-// Owe implements quorum.Backend.
-func (l *Lane) Owe(debt quorum.Debt) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.keep(debt)
-}
-
-// keep takes a debt on, behind all that waits. The caller holds mu.
-//
-// A debt is not dropped because its date has passed: the write that it undoes may
-// be unread at a backend that is paused, and begins its whole life when that backend
-// goes on. Only when there are too many, those that are past their date go first.
-func (l *Lane) keep(debt quorum.Debt) {
-	if len(l.debts)+l.owed >= l.cfg.Debts {
-		now := time.Now()
-		l.debts = slices.DeleteFunc(l.debts, func(d quorum.Debt) bool { return now.After(d.Until) })
-	}
-	if len(l.debts)+l.owed >= l.cfg.Debts {
-		l.lostDebts.Add(1)
-		return
-	}
-	if !l.open {
-		l.debts = append(l.debts, debt)
-		return
-	}
-	l.queue = append(l.queue, item{debt: debt})
-	l.owed++
-	l.signal()
 }
 
 func (l *Lane) signal() {
@@ -276,23 +237,15 @@ func (l *Lane) up() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open = true
-	for _, d := range l.debts {
-		l.queue = append(l.queue, item{debt: d})
-	}
-	l.owed += len(l.debts)
-	l.debts = nil
+	l.sendDebts()
 	l.signal()
 }
 
-// down closes the queue and fails what waits in it. Unpaid are debts whose
-// removal was on its way and may not have arrived.
-func (l *Lane) down(unpaid []quorum.Debt, err error) {
+// down closes the queue and fails what waits in it.
+func (l *Lane) down(err error) {
 	l.mu.Lock()
 	waiting := l.queue
 	l.open, l.queue, l.owed = false, nil, 0
-	for _, d := range unpaid {
-		l.keep(d)
-	}
 	for _, it := range waiting {
 		if it.call == nil && it.mark == nil {
 			l.keep(it.debt)

@@ -72,6 +72,8 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	defer unblock()
 	l.up()
 	up()
+	tick := time.NewTicker(probeEvery)
+	defer tick.Stop()
 	var err error
 	for err == nil {
 		select {
@@ -80,13 +82,22 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 			// Without load nobody else can, and this costs nothing.
 			runtime.Gosched()
 			err = s.batch(ctx)
+		case <-tick.C:
+			l.again()
+			err = s.probe(ctx)
 		case <-ctx.Done():
 			err = errClosed
 		}
 	}
-	l.down(s.unpaid, err)
+	l.down(err)
 	return err
 }
+
+// probeEvery is how often an idle connection is tried. A backend that has restarted
+// meanwhile would otherwise be noticed by the first request, which fails by it: after
+// a restart of one backend after the other at night, the first of the morning would
+// find no quorum.
+const probeEvery = time.Second
 
 // A session is the use of one connection.
 type session struct {
@@ -95,9 +106,34 @@ type session struct {
 	dialect dialect
 	voter   bool
 
-	items  []item
-	cmds   []redis.Cmd   // the items' commands, in one piece of memory for all batches
-	unpaid []quorum.Debt // sent, and perhaps not carried out
+	items []item
+	cmds  []redis.Cmd // the items' commands, in one piece of memory for all batches
+	used  time.Time   // when something was sent last
+}
+
+// probe sees whether the connection of an idle lane is still good.
+func (s *session) probe(ctx context.Context) error {
+	if time.Since(s.used) < probeEvery {
+		return nil
+	}
+	ctx, done := s.busy(ctx)
+	defer done()
+	if err := s.conn.Ping(ctx).Err(); err != nil && !isReply(err) {
+		return err
+	}
+	return nil
+}
+
+// busy begins a wait for the backend, and returns how to end it. Meanwhile the lane
+// becomes stalled when it takes too long.
+func (s *session) busy(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithTimeout(ctx, s.lane.cfg.Stall)
+	s.used = time.Now()
+	s.lane.busySince.Store(s.used.UnixNano())
+	return ctx, func() {
+		s.lane.busySince.Store(0)
+		cancel()
+	}
 }
 
 // batch sends what waits as one pipeline and delivers the answers. An error means
@@ -107,10 +143,8 @@ func (s *session) batch(ctx context.Context) error {
 	if len(s.items) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.lane.cfg.Stall)
-	defer cancel()
-	s.lane.busySince.Store(time.Now().UnixNano())
-	defer s.lane.busySince.Store(0)
+	ctx, done := s.busy(ctx)
+	defer done()
 
 	pipe := s.conn.Pipeline()
 	s.cmds = slices.Grow(s.cmds[:0], len(s.items))[:len(s.items)]
@@ -118,8 +152,10 @@ func (s *session) batch(ctx context.Context) error {
 		s.cmds[i] = *redis.NewCmd(ctx, s.words(it)...)
 		_ = pipe.Process(ctx, &s.cmds[i]) // only queues it
 	}
-	// The pipeline's own error is that of some command, and each has its own.
-	_, _ = pipe.Exec(ctx)
+	trouble := exec(ctx, pipe)
+	for i := range s.cmds {
+		stamp(&s.cmds[i], trouble)
+	}
 	return s.askAgain(ctx)
 }
 
@@ -141,6 +177,24 @@ func (s *session) words(it item) []any {
 	words := s.dialect.encode(it.call.Op)
 	it.call.Prepared.Store(&prepared{s.dialect, words})
 	return words
+}
+
+// exec sends a pipeline and returns the trouble with the connection, if there was any.
+// The error that the pipeline itself gives is that of some command, and each has its
+// own.
+func exec(ctx context.Context, pipe redis.Pipeliner) error {
+	if _, err := pipe.Exec(ctx); err != nil && !isReply(err) {
+		return err
+	}
+	return nil
+}
+
+// stamp gives a command the trouble that it met: go-redis leaves commands without an
+// error that it could not send at all.
+func stamp(cmd *redis.Cmd, trouble error) {
+	if trouble != nil && cmd.Err() == nil && cmd.Val() == nil { // null would have an error
+		cmd.SetErr(trouble)
+	}
 }
 
 // op is the operation of an item; a debt is a removal guarded by what it removes.
@@ -184,10 +238,12 @@ func (s *session) askAgain(ctx context.Context) error {
 		}
 		_ = pipe.Process(ctx, second[n])
 	}
+	var trouble error
 	if broken == nil {
-		_, _ = pipe.Exec(ctx)
+		trouble = exec(ctx, pipe)
 	}
 	for n, i := range again {
+		stamp(second[n], trouble)
 		broken = lost(broken, second[n])
 		s.deliver(s.items[i], s.second(s.items[i].op(), &s.cmds[i], second[n]))
 	}
@@ -212,12 +268,8 @@ func (s *session) second(op quorum.Op, first, cmd *redis.Cmd) quorum.Answer {
 // deliver hands an answer to its round, or sees that a debt is not forgotten.
 func (s *session) deliver(it item, answer quorum.Answer) {
 	if it.call == nil {
-		switch {
-		case answer.Vote != quorum.Failed:
-		case len(s.unpaid) < s.lane.cfg.Debts:
-			s.unpaid = append(s.unpaid, it.debt)
-		default:
-			s.lane.lostDebts.Add(1)
+		if answer.Vote == quorum.Failed {
+			s.lane.unpaid(it.debt)
 		}
 		return
 	}

@@ -246,13 +246,12 @@ func notDone(err error) quorum.Answer {
 	return quorum.Answer{Vote: quorum.Failed, Unsent: true, Err: err}
 }
 
-// isReply tells an error reply of the backend from trouble with the connection.
+// isReply tells an error reply of the backend from trouble with the connection. An
+// error that has one inside is none: go-redis wraps the reply for which it has given up
+// a connection, and returns that for all that was to be sent after it.
 func isReply(err error) bool {
-	if err == redis.Nil { // by far the most frequent
-		return true
-	}
-	var reply redis.Error
-	return errors.As(err, &reply)
+	_, reply := err.(redis.Error)
+	return reply
 }
 
 func isWrongType(err error) bool {

@@ -1,0 +1,248 @@
+package proxy_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+)
+
+// A generator makes commands over the served set, seeded.
+type generator struct {
+	*rand.Rand
+	now int64 // Unix milliseconds, for absolute times
+}
+
+// genKeys are few, so that commands meet each other's keys; "list" holds a list.
+var genKeys = []string{"a", "b", "c", "d", "e", "n1", "n2", "n3", "list", "", "\x00\r\n\xff", "k~rl:AAAAAAAAAAAAAAAA", strings.Repeat("long", 500)}
+
+var genValues = []string{
+	"", "x", "token", "1", "-5", "007", "9223372036854775806", "12345678901234567890", "1.5", " 1", "\x00\r\n\xff\xfe", "é世",
+	"v~rl:AAAAAAAAAAAAAAAA", "~rl:0123456789abcdef", "~rl:short", strings.Repeat("big", 3000),
+}
+
+func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
+
+func (g *generator) key() string { return pick(g, genKeys...) }
+
+func (g *generator) number() string { return pick(g, "n1", "n2", "n3", "n1", "n2", "n3", g.key()) }
+
+func (g *generator) value() string { return pick(g, genValues...) }
+
+func (g *generator) keys() []string {
+	all := []string{g.key()}
+	for g.IntN(2) == 0 {
+		all = append(all, g.key())
+	}
+	return all
+}
+
+// odd is a word in any case.
+func (g *generator) odd(word string) string {
+	b := []byte(word)
+	for i := range b {
+		if g.IntN(3) == 0 {
+			b[i] ^= 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+// millis is a time to live that does not end while the test runs, and that is
+// hardly ever near another one.
+func (g *generator) millis() int64 { return 100_000 + g.Int64N(80_000_000) }
+
+// expiry is an option of SET and its number.
+func (g *generator) expiry() []string {
+	unit := pick(g, "EX", "PX", "EXAT", "PXAT")
+	return []string{g.odd(unit), g.amount(unit)}
+}
+
+// amount is a number for a unit, now and then one that can't be.
+func (g *generator) amount(unit string) string {
+	if g.IntN(12) == 0 {
+		return pick(g, "0", "-1", "abc", "1.5", "", "9223372036854775808", " 5", "+5")
+	}
+	ms := g.millis()
+	if strings.HasSuffix(unit, "AT") {
+		ms += g.now
+	}
+	if strings.HasPrefix(unit, "EX") {
+		ms /= 1000
+	}
+	return strconv.FormatInt(ms, 10)
+}
+
+// set is a SET with any options in any order.
+func (g *generator) set() []string {
+	var options [][]string
+	for g.IntN(5) < 3 {
+		switch g.IntN(7) {
+		case 0, 1:
+			options = append(options, []string{g.odd("NX")})
+		case 2:
+			options = append(options, []string{g.odd(pick(g, "XX", "KEEPTTL"))})
+		case 3:
+			options = append(options, []string{g.odd("GET")})
+		case 6:
+			options = append(options, []string{pick(g, "FOO", "", "NX PX 1", "PX", "KEEPTTL")})
+		default:
+			options = append(options, g.expiry())
+		}
+	}
+	g.Shuffle(len(options), func(i, j int) { options[i], options[j] = options[j], options[i] })
+	args := []string{g.odd("SET"), g.key(), g.value()}
+	for _, o := range options {
+		args = append(args, o...)
+	}
+	return args
+}
+
+func (g *generator) expire() []string {
+	name := pick(g, "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT")
+	args := []string{g.odd(name), g.key(), g.amount(map[string]string{"EXPIRE": "EX", "PEXPIRE": "PX", "EXPIREAT": "EXAT", "PEXPIREAT": "PXAT"}[name])}
+	if g.IntN(10) == 0 {
+		args[2] = pick(g, "0", "-1", "1", "-9223372036854775808")
+		if args[2] == "1" && !strings.HasSuffix(name, "AT") {
+			args[2] = "-5"
+		}
+	}
+	for g.IntN(2) == 0 {
+		args = append(args, g.odd(pick(g, "NX", "XX", "GT", "LT", "XX", "GT", "LT", "FOO")))
+	}
+	return args
+}
+
+func (g *generator) read() []string {
+	switch g.IntN(6) {
+	case 0:
+		return append([]string{g.odd("MGET")}, g.keys()...)
+	case 1:
+		return append([]string{g.odd("EXISTS")}, g.keys()...)
+	case 2:
+		bound := func() string {
+			return pick(g, "0", "1", "3", "-1", "-2", "-100", "100", "9223372036854775807", "-9223372036854775808", "x")
+		}
+		return []string{pick(g, "GETRANGE", "SUBSTR"), g.key(), bound(), bound()}
+	case 3:
+		return []string{pick(g, "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME"), g.key()}
+	}
+	return []string{g.odd(pick(g, "GET", "STRLEN", "TYPE", "GET")), g.key()}
+}
+
+func (g *generator) write() []string {
+	switch g.IntN(14) {
+	case 0:
+		return []string{g.odd("SETNX"), g.key(), g.value()}
+	case 1:
+		return []string{g.odd("SETEX"), g.key(), g.amount("EX"), g.value()}
+	case 2:
+		return []string{g.odd("PSETEX"), g.key(), g.amount("PX"), g.value()}
+	case 3:
+		args := []string{g.odd(pick(g, "MSET", "MSETNX"))}
+		for _, k := range g.keys() {
+			args = append(args, k, g.value())
+		}
+		return args[:len(args)-g.IntN(8)/7]
+	case 4, 5:
+		return append([]string{g.odd(pick(g, "DEL", "UNLINK"))}, g.keys()...)
+	case 6:
+		return []string{g.odd(pick(g, "GETDEL", "PERSIST")), g.key()}
+	case 7, 8:
+		return g.expire()
+	case 9, 10:
+		return []string{g.odd("INCR"), g.number()}
+	case 11:
+		return []string{g.odd("INCRBY"), g.number(), pick(g, "1", "10", "1000000", "9223372036854775807", "x", "")}
+	}
+	return g.set()
+}
+
+// genScripts are texts with the number of keys and of arguments that they want. The
+// first are what libraries lock with.
+var genScripts = []struct {
+	keys, args int
+	text       string
+}{
+	{1, 1, release}, {1, 2, extend},
+	{1, 2, `if redis.call("SET",KEYS[1],ARGV[1],"NX","PX",ARGV[2]) then return 1 else return 0 end`},
+	{1, 2, `local v = redis.call("GET",KEYS[1]) if v == false or v == ARGV[1] then redis.call("SET",KEYS[1],ARGV[1],"PX",ARGV[2]) return 1 end return redis.call("PTTL",KEYS[1]) > 0 and -3 or -1`},
+	{2, 2, `for _, k in ipairs(KEYS) do if redis.call("exists", k) == 1 then return 0 end end for _, k in ipairs(KEYS) do redis.call("set", k, ARGV[1], "PX", ARGV[2]) end return #KEYS`},
+	{2, 1, `local n = 0 for _, k in ipairs(KEYS) do if redis.call("type", k).ok == "string" and redis.call("get", k) == ARGV[1] then n = n + redis.call("del", k) end end return n`},
+	{2, 2, `if redis.call('setnx',KEYS[1],ARGV[1]) == 1 then redis.call('pexpire',KEYS[1],ARGV[2]) return redis.call('pcall' and 'incr',KEYS[2]) end return redis.call('get',KEYS[1])`},
+	{1, 1, `local r = redis.pcall('incr', KEYS[1]) if type(r) == 'table' then return r.err end return r + tonumber(#ARGV[1])`},
+	{2, 0, `return {redis.call('exists', KEYS[1]), redis.call('strlen', KEYS[2]), redis.call('type', KEYS[1])}`},
+	{1, 2, `return {KEYS[1], ARGV[2], ARGV[1], #ARGV, 3.99, true, false, 'end'}`},
+	{1, 0, `redis.call('set', KEYS[1], 'once') redis.call('set', KEYS[1], 'twice') return redis.call('get', KEYS[1])`},
+	{1, 0, `local t = redis.call('ttl', KEYS[1]) if t == -2 then return 'absent' elseif t == -1 then return 'lasting' end return 'volatile'`},
+	{0, 1, `return redis.error_reply('MINE ' .. #ARGV[1])`}, {0, 0, `return redis.sha1hex('x')`}, {0, 1, `return cjson.encode({a = #ARGV[1]})`},
+	{0, 0, `return redis.call('nosuch')`}, {1, 0, `return redis.call('get')`}, {1, 0, `return redis.pcall('incrby', KEYS[1], 'x')`},
+	{0, 0, `error('on purpose')`}, {0, 0, `return {err='ERR mine'}`}, {0, 0, `return {ok='fine'}`}, {0, 0, `undefined = 1`}, {0, 0, `return`},
+}
+
+func (g *generator) eval() []string {
+	s := pick(g, genScripts...)
+	name, text := "EVAL", s.text
+	if g.IntN(3) == 0 {
+		name, text = "EVALSHA", digest(s.text)
+	}
+	args := []string{g.odd(name), text, strconv.Itoa(s.keys)}
+	for range s.keys {
+		args = append(args, g.key())
+	}
+	for i := range s.args {
+		if i == 1 {
+			args = append(args, fmt.Sprint(g.millis()))
+		} else {
+			args = append(args, g.value())
+		}
+	}
+	return args
+}
+
+// next is one command, or a transaction of several.
+func (g *generator) next() [][]string {
+	switch n := g.IntN(100); {
+	case n < 35:
+		return [][]string{g.write()}
+	case n < 50:
+		return [][]string{g.set()}
+	case n < 75:
+		return [][]string{g.read()}
+	case n < 93:
+		return [][]string{g.eval()}
+	case n < 94:
+		return [][]string{{"PING"}, {"ECHO", g.value()}, {"SELECT", "0"}, {"NOSUCH", g.value()}, {"EXEC"}, {"SCRIPT", "EXISTS", digest(release), digest("x")}}
+	}
+	return g.transaction()
+}
+
+func (g *generator) transaction() [][]string {
+	var all [][]string
+	if g.IntN(2) == 0 {
+		all = append(all, append([]string{"WATCH"}, g.keys()...))
+		switch g.IntN(4) {
+		case 0:
+			all = append(all, []string{otherClient, "SET", g.key(), g.value()})
+		case 1:
+			all = append(all, []string{"UNWATCH"})
+		}
+	}
+	all = append(all, []string{"MULTI"})
+	for range g.IntN(5) {
+		switch g.IntN(8) {
+		case 0:
+			all = append(all, g.eval())
+		case 1, 2:
+			all = append(all, g.read())
+		case 3:
+			all = append(all, pick(g, []string{"PING"}, []string{"MULTI"}, []string{"WATCH", "a"}, []string{"GET"}, []string{"NOSUCH"}, []string{"UNWATCH"}, []string{"ECHO", "x"}))
+		default:
+			all = append(all, g.write())
+		}
+	}
+	return append(all, []string{pick(g, "EXEC", "EXEC", "EXEC", "DISCARD")})
+}
+
+// otherClient in front of a command has it sent over another connection.
+const otherClient = "(another client)"

@@ -1,0 +1,168 @@
+package lane
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redlockproxy/proxy/redistest"
+	"redlockproxy/quorum"
+)
+
+func TestLearnerGetsEveryWriteAndHasNoVote(t *testing.T) {
+	server := redistest.Start(t)
+	var admitted atomic.Bool
+	cfg := tcp(server.Addr())
+	cfg.Standing = func(g Greeting) bool {
+		return admitted.Load() && len(g.RunID) == 40 && g.Role == "master" && !g.Cluster
+	}
+	l := open(t, cfg)
+	if l.State() != Learner {
+		t.Fatalf("state %s", l.State())
+	}
+	for _, op := range []quorum.Op{
+		acquireOp("lock", "x"), acquireOp("lock", "y"), quorum.Increment{Key: "n", By: 1}, quorum.Read{Keys: []quorum.Key{"lock"}},
+		quorum.Commit{Writes: []quorum.Write{{Kind: quorum.Put, Key: "put", Stored: "x"}}},
+	} {
+		if a := ask(t, l, op); a.Vote != quorum.Failed || a.Unsent || !strings.Contains(a.Err.Error(), errLearner.Error()) {
+			t.Errorf("%T: vote %d, unsent %t, %v", op, a.Vote, a.Unsent, a.Err)
+		}
+	}
+	if lock, n, put := server.Get("lock"), server.Get("n"), server.Get("put"); lock != "x" || n != "1" || put != "x" {
+		t.Errorf("it holds %q, %q and %q", lock, n, put)
+	}
+	l.Owe(debt("lock", "x"))
+	eventually(t, "the debt is paid", func() bool { return server.Get("lock") == "" })
+
+	admitted.Store(true)
+	server.Restart()
+	eventually(t, "it votes", func() bool { return l.State() == Voter })
+	wantVote(t, ask(t, l, acquireOp("lock", "z")), quorum.Granted)
+}
+
+func TestReplicasAndClusterNodesAreUnfit(t *testing.T) {
+	primary := redistest.Start(t)
+	for name, c := range map[string]struct {
+		args []string
+		why  string
+	}{
+		"replica":      {[]string{"--replicaof", "127.0.0.1 " + strings.TrimPrefix(primary.Addr(), "127.0.0.1:")}, "it is a replica"},
+		"cluster node": {[]string{"--cluster-enabled", "yes"}, "it is in cluster mode"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Start(t, redistest.Args(c.args...))
+			cfg, log := logged(tcp(server.Addr()))
+			l := Open(cfg)
+			t.Cleanup(l.Close)
+			<-l.Tried()
+			eventually(t, "it is unfit", func() bool { return l.State() == Unfit })
+			wantUnsent(t, ask(t, l, acquireOp("k", "x")), errDown)
+			if log.lines(c.why) != 1 {
+				t.Errorf("log:\n%s", log)
+			}
+			if r := Inspect(t.Context(), cfg); r.Err == nil || !strings.Contains(r.Err.Error(), c.why) {
+				t.Errorf("inspection: %v", r.Err)
+			}
+			if keys := server.MustDo("DBSIZE"); keys != int64(0) {
+				t.Errorf("%v keys", keys)
+			}
+		})
+	}
+}
+
+// A primary that becomes a replica refuses writes: that is no vote, neither for nor
+// against. It is looked at anew, and votes when it is a primary again.
+func TestBackendThatBecomesAReplicaIsUnfitUntilItIsAPrimaryAgain(t *testing.T) {
+	for name, op := range map[string]quorum.Op{
+		"acquire":   acquireOp("k", "x"),
+		"increment": quorum.Increment{Key: "n", By: 1},
+		"commit":    quorum.Commit{Writes: []quorum.Write{{Kind: quorum.Put, Key: "k", Stored: "x"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Start(t)
+			cfg := tcp(server.Addr())
+			cfg.Vote = time.Minute
+			l := open(t, cfg)
+			server.MustDo("REPLICAOF", "127.0.0.1", "1")
+			server.Pause() // the two behind the first become one batch
+			read := quorum.Read{Keys: []quorum.Key{"k"}}
+			first := send(l, read)
+			eventually(t, "the first is under way", func() bool { return l.busySince.Load() != 0 })
+			second, third := send(l, read), send(l, op)
+			server.Resume()
+			wantVote(t, answer(t, first), quorum.Granted)
+			wantVote(t, answer(t, second), quorum.Granted)
+			wantVote(t, answer(t, third), quorum.Failed)
+			eventually(t, "it is unfit", func() bool { return l.State() == Unfit })
+			server.MustDo("REPLICAOF", "NO", "ONE")
+			eventually(t, "it votes again", func() bool { return l.State() == Voter })
+			wantVote(t, ask(t, l, op), quorum.Granted)
+		})
+	}
+}
+
+func TestSecretsOfABackendAreInNoLogAndNoError(t *testing.T) {
+	const right, wrong, user = "R1ghtSecret", "Wr0ngSecret", "SomeUser77"
+	server := redistest.Start(t, redistest.Password(right))
+	for name, c := range map[string]struct {
+		options redis.Options
+		fit     bool
+	}{
+		"right password":       {redis.Options{Addr: server.Addr(), Password: right}, true},
+		"wrong password":       {redis.Options{Addr: server.Addr(), Password: wrong}, false},
+		"wrong user":           {redis.Options{Addr: server.Addr(), Username: user, Password: wrong}, false},
+		"no password":          {redis.Options{Addr: server.Addr()}, false},
+		"nobody there":         {redis.Options{Addr: "127.0.0.1:1", Username: user, Password: wrong}, false},
+		"a name of no machine": {redis.Options{Addr: "no-such-host.invalid:1", Username: user, Password: wrong}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, log := logged(testConfig(c.options))
+			l := Open(cfg)
+			t.Cleanup(l.Close)
+			<-l.Tried()
+			a := ask(t, l, acquireOp("k", "T0kenSecret"))
+			report := Inspect(t.Context(), cfg)
+			if (a.Vote != quorum.Failed) != c.fit || (report.Err == nil) != c.fit {
+				t.Errorf("vote %d (%v), inspection %v", a.Vote, a.Err, report.Err)
+			}
+			said := log.String()
+			for _, err := range []error{a.Err, report.Err} {
+				if err != nil {
+					said += err.Error()
+				}
+			}
+			for _, secret := range []string{right, wrong, user, "T0kenSecret"} {
+				if strings.Contains(said, secret) {
+					t.Errorf("%s is in: %s", secret, said)
+				}
+			}
+			server.MustDo("DEL", "k")
+		})
+	}
+}
+
+func TestClosedLaneFailsWhatWaitsAndAllThatComes(t *testing.T) {
+	server := redistest.Start(t)
+	cfg := tcp(server.Addr())
+	cfg.Stall, cfg.Vote = time.Minute, time.Minute
+	l := open(t, cfg)
+	server.Pause()
+	first := send(l, acquireOp("first", "x"))
+	eventually(t, "the first is under way", func() bool { return l.busySince.Load() != 0 })
+	second := send(l, acquireOp("second", "x"))
+	start := time.Now()
+	l.Close()
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("closing took %s", took)
+	}
+	if a := answer(t, first); a.Vote != quorum.Failed || a.Unsent {
+		t.Errorf("vote %d, unsent %t of what was under way", a.Vote, a.Unsent)
+	}
+	if a := answer(t, second); a.Vote != quorum.Failed || !a.Unsent {
+		t.Errorf("vote %d, unsent %t of what waited", a.Vote, a.Unsent)
+	}
+	wantUnsent(t, ask(t, l, acquireOp("third", "x")), errDown)
+}
