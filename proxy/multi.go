@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"slices"
 
 	"redlockproxy/quorum"
 	"redlockproxy/resp"
@@ -117,7 +118,13 @@ func (c *session) transaction(ctx context.Context, name string, args []string) a
 
 // watch remembers what a majority holds now.
 func (c *session) watch(ctx context.Context, names []string) resp.Reply {
-	keys := unique(names)
+	// A key that is watched already stays watched as it was first seen.
+	keys := slices.DeleteFunc(unique(names), func(k quorum.Key) bool {
+		return slices.ContainsFunc(c.multi.watched, func(w watched) bool { return w.key == k })
+	})
+	if len(keys) == 0 {
+		return resp.OK
+	}
 	if len(c.multi.watched)+len(keys) > maxWatched {
 		return resp.ErrTooManyWatched
 	}
