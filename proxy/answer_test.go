@@ -111,7 +111,7 @@ func TestClientThatStopsReadingHoldsWhatItWasTold(t *testing.T) {
 	w := newWorld(t, append(slowScripts, "SERVER_WRITE_STALL=300ms")...)
 	c, watcher := w.client(), w.client()
 	many := []string{"MGET"} // more than all buffers on the way to the client take
-	for i := range 24 {
+	for i := range 16 {
 		many = append(many, fmt.Sprint(i))
 		watcher.want(ok, "SET", fmt.Sprint(i), strings.Repeat("x", 900<<10))
 	}
@@ -160,7 +160,9 @@ func TestLockWithoutATimeToLiveIsGivenAndLoggedOncePerClient(t *testing.T) {
 		}
 		c.want(ok, "SET", fmt.Sprint("c", n), "T0ken", "NX", "PX", "60000")
 	}
-	warned := w.logs.find(func(l line) bool { return l["level"] == "warn" && strings.Contains(fmt.Sprint(l["message"]), "without a time to live") })
+	warned := w.logs.find(func(l line) bool {
+		return l["level"] == "warn" && strings.Contains(fmt.Sprint(l["message"]), "without a time to live")
+	})
 	if len(warned) != 2 || warned[0]["resource"] != "a00" || warned[0]["client"] == warned[1]["client"] {
 		t.Errorf("%v", warned)
 	}
