@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"slices"
 
 	"redlockproxy/quorum"
 	"redlockproxy/resp"
@@ -115,9 +116,14 @@ func (c *session) transaction(ctx context.Context, name string, args []string) a
 	return plain(resp.OK)
 }
 
-// watch remembers what a majority holds now.
+// watch remembers what a majority holds now of the keys that are not watched yet.
 func (c *session) watch(ctx context.Context, names []string) resp.Reply {
-	keys := unique(names)
+	keys := slices.DeleteFunc(unique(names), func(k quorum.Key) bool {
+		return slices.ContainsFunc(c.multi.watched, func(w watched) bool { return w.key == k })
+	})
+	if len(keys) == 0 {
+		return resp.OK
+	}
 	if len(c.multi.watched)+len(keys) > maxWatched {
 		return resp.ErrTooManyWatched
 	}

@@ -130,8 +130,8 @@ func TestScriptThatIsEndedWritesNothing(t *testing.T) {
 	c := w.client()
 	const first = "redis.call('SET', KEYS[1], 'x') "
 	for text, wanted := range map[string]string{
-		first + busy:                                       "ERR Script",
-		first + "while true do end":                        "ERR Script",
+		first + busy:                "ERR Script",
+		first + "while true do end": "ERR Script",
 		first + "return redis.call('HSET', 'h', 'f', 'v')": "UNSUPPORTED HSET",
 		first + "return redis.pcall('PUBLISH', 'c', 'm')":  "UNSUPPORTED PUBLISH",
 		first + "return redis.call('DECR', KEYS[1])":       "UNSUPPORTED DECR",
