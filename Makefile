@@ -1,35 +1,32 @@
 # Every target works on a fresh checkout. `make help` lists them.
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# Packages are tested one after the other: those that start real servers need the
-# machine for themselves to keep time limits of a tenth of a second.
 # How long `make fuzz` stays with each target.
 FUZZTIME ?= 30s
-# End-to-end tests, the clients of other languages, and rivals to compare with: a
-# module of its own, so that none of what they import is a dependency of the proxy.
-E2E := proxy/e2e
+# Client libraries of several languages, and rivals to compare with: a module of its
+# own, so that none of what they import is a dependency of the proxy.
+CLIENTS := proxy/e2e/clients
 
 .PHONY: help build test lint bench clients fuzz clean
 
 help:
 	@echo 'make build    the static binary ./redlock-proxy'
-	@echo 'make test     all tests with the race detector; installs redis-server where it is missing'
+	@echo 'make test     all tests with the race detector, make clients too; installs redis-server where it is missing'
 	@echo 'make lint     gofmt, go vet, staticcheck, shellcheck'
-	@echo 'make clients  real Redis clients of several languages against the proxy'
-	@echo 'make bench    the proxy against one Redis and against other libraries'
+	@echo 'make clients  real Redis clients of several languages against the proxy; installs Node.js and python3-redis'
+	@echo 'make bench    the proxy against one Redis and against a Redlock library, as a table; three minutes'
 	@echo 'make fuzz     each fuzz target for FUZZTIME=$(FUZZTIME)'
 	@echo 'make clean    remove what was built'
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o redlock-proxy .
 
+# Packages are tested one after the other: those that start real servers need the
+# machine for themselves to keep time limits of a tenth of a second.
 test:
 	.ci/need redis
 	go test -race -p 1 -timeout 10m ./...
-	@if [ -f $(E2E)/go.mod ]; then set -ex; \
-		if [ -x $(E2E)/setup.sh ]; then $(E2E)/setup.sh; fi; \
-		go -C $(E2E) test -race -timeout 10m ./...; \
-	fi
+	$(MAKE) clients
 
 lint:
 	.ci/need shellcheck
@@ -37,18 +34,19 @@ lint:
 		if [ -n "$$unformatted" ]; then echo "not formatted; run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go tool staticcheck ./...
-	@if [ -f $(E2E)/go.mod ]; then set -ex; go -C $(E2E) vet ./...; fi
+	go -C $(CLIENTS) vet ./...
+	staticcheck=$$(go tool -n staticcheck) && cd $(CLIENTS) && "$$staticcheck" ./...
 	find . -name node_modules -prune -o -name .git -prune -o \
 		-type f \( -name '*.sh' -o -path './.ci/*' \) -exec shellcheck {} +
 
 clients:
 	.ci/need redis
-	@if [ -x $(E2E)/setup.sh ]; then set -x; $(E2E)/setup.sh; fi
-	go -C $(E2E) test -v -run Client -count=1 -timeout 20m ./...
+	proxy/e2e/setup.sh
+	go -C $(CLIENTS) test -race -p 1 -timeout 10m ./...
 
 bench:
 	.ci/need redis
-	go -C $(E2E) test -run '^$$' -bench . -timeout 30m ./...
+	go -C $(CLIENTS) test -run '^$$' -bench Table -benchtime 1x -timeout 10m ./bench
 
 # One target at a time is all that `go test -fuzz` takes.
 fuzz:

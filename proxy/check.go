@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
 
 	"redlockproxy/conf"
@@ -61,6 +62,7 @@ func Check(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(st
 }
 
 func inspectAll(ctx context.Context, cfg conf.Config, readFile func(string) ([]byte, error)) ([]lane.Report, []string, error) {
+	redis.SetLogger(libraryLog{zerolog.Nop()}) // what it would print, the table says
 	s := &Server{cfg: cfg, log: zerolog.Nop()}
 	configs, err := s.laneConfigs(readFile)
 	if err != nil {

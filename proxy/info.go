@@ -120,9 +120,12 @@ func (s *Server) configGet(patterns []string) resp.Reply {
 		{"timeout", strconv.Itoa(int(s.cfg.Server.Idle.Seconds()))},
 	}
 	found := resp.Map{}
-	for _, kv := range settings {
-		if slices.ContainsFunc(patterns, func(p string) bool { return matches(strings.ToLower(p), kv[0]) }) {
-			found = append(found, resp.Bulk(kv[0]), resp.Bulk(kv[1]))
+	for _, p := range patterns { // in the order in which they are asked for, each once
+		for _, kv := range settings {
+			name := resp.Bulk(kv[0])
+			if matches(strings.ToLower(p), kv[0]) && !slices.Contains(found, resp.Reply(name)) {
+				found = append(found, name, resp.Bulk(kv[1]))
+			}
 		}
 	}
 	return found

@@ -45,8 +45,7 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 	if ttl > 0 {
 		limit = min(limit, ttl) // a try that begins after the client's ttl is of no use to it
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
+	ctx = within(ctx, limit)
 	refused := false // by a majority, in an attempt before this one
 	for attempt := 1; ; attempt++ {
 		stored, err := Tagged(value, g.cfg.Random)

@@ -1,6 +1,9 @@
 package quorum
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Key names a lock or a counter.
 type Key string
@@ -32,6 +35,10 @@ type Call struct {
 
 	// Round receives each backend's answer.
 	Round Voter
+
+	// Prepared is for the backends alone: what one of them made of Op, as it goes
+	// out, may serve the others. It holds values of one type only.
+	Prepared atomic.Value
 }
 
 // Voter receives the answers to a Call. It must not block.

@@ -31,8 +31,7 @@ type Count struct {
 // Numbers may have gaps. Errors: *UnavailableError (the number may have moved; it
 // is not known which), ErrNotInteger, ErrWrongType, ErrOverflow.
 func (g *Group) Increment(ctx context.Context, key Key, by int64) (Count, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.cfg.AnswerWithin)
-	defer cancel()
+	ctx = within(ctx, g.cfg.AnswerWithin)
 	r := g.run(ctx, Increment{Key: key, By: by}, func(r *round) bool {
 		_, most := sameNumber(r)
 		return most >= g.Q() || enough(r) && most+r.pending() < g.Q()
@@ -161,7 +160,7 @@ func (c *contest) settle(ctx context.Context) (Count, error) {
 // raise sends "become target if you are lower" to the backends that have not
 // accepted it yet; the others' votes are known.
 func (g *Group) raise(ctx context.Context, key Key, target int64, accepted [MaxBackends]bool, over func(*round) bool) *round {
-	r := newRound(g.N(), over)
+	r := g.newRound(over)
 	for i := range g.N() {
 		if accepted[i] {
 			r.preset(i, Granted)

@@ -50,6 +50,7 @@ type Group struct {
 	backends []Backend
 	seed     maphash.Seed
 	order    [stripes]sync.Mutex
+	timers   timers
 }
 
 // NewGroup makes a group of 1, 3, 5 or 7 backends.
@@ -97,7 +98,7 @@ func (g *Group) send(call *Call, skip func(backend int) bool, keys ...Key) {
 
 // run sends one operation to all backends and waits for the end of its round.
 func (g *Group) run(ctx context.Context, op Op, over func(*round) bool, keys ...Key) *round {
-	r := newRound(g.N(), over)
+	r := g.newRound(over)
 	g.send(&Call{Op: op, Deadline: time.Now().Add(g.cfg.VoteLimit), Round: r}, nil, keys...)
 	r.wait(ctx, g.cfg.VoteLimit)
 	return r

@@ -24,8 +24,7 @@ func (h Holding) Value() string { return h.Stored.Value() }
 // and the names of other types are known too. The error is an *UnavailableError if
 // for one of the keys no majority agrees and the missing votes could make one.
 func (g *Group) Read(ctx context.Context, keys []Key, full bool) ([]Holding, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.cfg.AnswerWithin)
-	defer cancel()
+	ctx = within(ctx, g.cfg.AnswerWithin)
 	holdings, split, err := g.readAgain(ctx, keys, full)
 	if len(split) > 0 && !full {
 		// Whether these are counters, their expiry says. The first round has waited
@@ -71,7 +70,7 @@ func (g *Group) read(ctx context.Context, keys []Key, full bool, over func(*roun
 			split = append(split, i)
 			holdings[i] = Holding{Kind: String, Stored: b.highest(), TTL: NoTTL}
 		case b.most+b.open >= Majority(r.tally.N):
-			return nil, nil, &UnavailableError{Tally: r.tally, split: r.split()}
+			return nil, nil, &UnavailableError{Tally: b.tally(), split: r.split()}
 		}
 	}
 	return holdings, split, nil
@@ -139,6 +138,12 @@ func newBallot(r *round, key int) ballot {
 // sameThing compares what two backends hold, tag included (I8).
 func sameThing(a, b Held) bool {
 	return a.Kind == b.Kind && a.Stored == b.Stored && a.Type == b.Type
+}
+
+// tally puts the ballot into votes, for an error: those who say the same as most grant
+// it, those who say something else refuse it.
+func (b ballot) tally() Tally {
+	return Tally{N: b.n, Granted: b.most, Refused: len(b.held) - b.most, Failed: b.open}
 }
 
 // decided tells whether the votes that are still open can't change the outcome.

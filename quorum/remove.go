@@ -11,8 +11,7 @@ import (
 // paused, it must not hurt whoever has the key by then (I5): it is a read, and then
 // on each backend a removal guarded by what that backend itself reported.
 func (g *Group) Remove(ctx context.Context, keys []Key) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.cfg.AnswerWithin)
-	defer cancel()
+	ctx = within(ctx, g.cfg.AnswerWithin)
 	seen := g.run(ctx, Read{Keys: keys, Full: true}, readOver(keys, true), keys...)
 	removals := make([]*removal, len(keys))
 	for i, key := range keys {
@@ -59,9 +58,9 @@ type removal struct {
 }
 
 func (g *Group) newRemoval(ctx context.Context, seen *round, i int, key Key) (*removal, error) {
-	rm := &removal{g: g, key: key, index: i, ballot: newBallot(seen, i), round: newRound(g.N(), enough)}
+	rm := &removal{g: g, key: key, index: i, ballot: newBallot(seen, i), round: g.newRound(enough)}
 	if !rm.ballot.decided() && !rm.ballot.counter(true) {
-		return nil, unavailable(seen.tally)
+		return nil, unavailable(rm.ballot.tally())
 	}
 	rm.end, _ = ctx.Deadline()
 	for b := range g.N() {

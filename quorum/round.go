@@ -12,6 +12,7 @@ import (
 // behind with settle, so that nothing a backend did is ever overlooked (I5).
 type round struct {
 	decided chan struct{}
+	timers  *timers
 
 	mu      sync.Mutex
 	over    func(*round) bool // called with mu held at each vote: is it decided?
@@ -32,8 +33,8 @@ type straggler struct {
 
 // newRound prepares a round over n backends that ends when over says so, or when
 // all votes are in. over may look at tally and answers and nothing else.
-func newRound(n int, over func(*round) bool) *round {
-	return &round{decided: make(chan struct{}), over: over, tally: Tally{N: n}}
+func (g *Group) newRound(over func(*round) bool) *round {
+	return &round{decided: make(chan struct{}), timers: &g.timers, over: over, tally: Tally{N: g.N()}}
 }
 
 // byTally ends a round as soon as its Result is certain.
@@ -84,13 +85,16 @@ func (r *round) pending() int {
 // done. After it, the round's tally and answers do not change any more; a vote
 // that is missing counts as failed in the tally and stays Pending in answers.
 func (r *round) wait(ctx context.Context, limit time.Duration) {
-	timer := time.NewTimer(limit)
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(end))
+	}
+	timer := r.timers.get(limit)
 	select {
 	case <-r.decided:
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	timer.Stop()
+	r.timers.put(timer)
 	r.mu.Lock()
 	if !r.closed {
 		r.closed, r.timedOut = true, true

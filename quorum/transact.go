@@ -51,8 +51,7 @@ const runs = 12
 // first run takes it for true, which saves the reading when it is right. Errors:
 // the program's own, or an *UnavailableError.
 func (g *Group) Transact(ctx context.Context, assume Assumption, program Program) (Transaction, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.cfg.AnswerWithin)
-	defer cancel()
+	ctx = within(ctx, g.cfg.AnswerWithin)
 	t := transaction{g: g, program: program, assume: assume, last: Tally{N: g.N()}}
 	for run := 1; run <= runs; run++ {
 		done, err := t.step(ctx)

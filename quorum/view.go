@@ -116,9 +116,22 @@ func (v *View) guard(g Guard) {
 	if d, ok := v.overlay[g.Key]; ok && !d.keepsOther {
 		return
 	}
-	if !slices.Contains(v.guards, g) {
+	if !slices.ContainsFunc(v.guards, func(have Guard) bool { return have == g || have.implies(g) }) {
 		v.guards = append(v.guards, g)
 	}
+}
+
+// implies tells whether other need not be checked where g is: what has a value or an
+// expiry is there.
+func (g Guard) implies(other Guard) bool {
+	if other.Kind != Present || g.Key != other.Key {
+		return false
+	}
+	switch g.Kind {
+	case ValueIs, StoredIs, TypeIs, Volatile, Lasting:
+		return true
+	}
+	return false
 }
 
 // Exists tells whether the key exists.

@@ -32,6 +32,7 @@ type world struct {
 	relays   []*redistest.Relay
 	addrs    []string // what the proxy is told: the backends' or the relays' addresses
 	proxy    *redistest.Proxy
+	untimed  bool // its limits are not the default ones
 }
 
 // newWorld starts all that and waits until all five backends vote.
@@ -54,6 +55,7 @@ func newRelayedWorld(t *testing.T, extraArgs ...string) *world {
 func (w *world) start(extraArgs ...string) {
 	w.t.Helper()
 	w.proxy = redistest.StartProxy(w.t, w.addrs, extraArgs...)
+	w.untimed = slices.Contains(extraArgs, "-config")
 	w.awaitVotes(w.proxy, w.backends...)
 }
 
@@ -69,12 +71,14 @@ func (w *world) awaitVotes(proxy *redistest.Proxy, backends ...*redistest.Server
 		}
 		time.Sleep(2 * time.Millisecond) // the two votes that nobody waited for
 		held := redistest.Group(backends).Holding(key)
-		proxy.MustDo("DEL", key)
-		return held == len(backends)
+		reply, err := proxy.Do("DEL", key)
+		_, deleted := reply.(int64) // on a busy machine a vote can still be too late
+		return err == nil && deleted && held == len(backends)
 	})
 }
 
-// do sends one command to the proxy and checks that it is answered in time.
+// do sends one command to the proxy and checks that it is answered in time, unless
+// the proxy was told to take more.
 func (w *world) do(args ...string) any {
 	w.t.Helper()
 	start := time.Now()
@@ -82,7 +86,7 @@ func (w *world) do(args ...string) any {
 	if err != nil {
 		w.t.Fatalf("%v: %v", args, err)
 	}
-	if took := time.Since(start); took > answerTime {
+	if took := time.Since(start); took > answerTime && !w.untimed {
 		w.t.Errorf("%v took %s", args, took)
 	}
 	return reply

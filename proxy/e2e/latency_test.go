@@ -84,6 +84,24 @@ func TestDeadMinorityAtStartIsNoObstacle(t *testing.T) {
 	w.awaitVotes(w.proxy, w.backends[:4]...)
 }
 
+func TestSilentMinorityAtStartDelaysItLittle(t *testing.T) {
+	w := newRelayedWorld(t)
+	w.proxy.Stop()
+	w.relays[3].BlackHole()
+	w.relays[4].BlackHole()
+	start := time.Now()
+	w.proxy = redistest.StartProxy(t, w.addrs)
+	// It waits for a first answer of each, but no longer than connecting may take:
+	// half a second. What a connection in use is granted to be silent is longer.
+	if took := time.Since(start); took > 2500*time.Millisecond {
+		t.Errorf("started after %s", took)
+	}
+	useLock(w, "lock:start")
+	w.relays[3].Pass()
+	w.relays[4].Pass()
+	w.awaitVotes(w.proxy, w.backends...)
+}
+
 func TestHeldLockSurvivesTheLossOfABackend(t *testing.T) {
 	w := newWorld(t)
 	w.lock(ok, "lock:held", "a", "5000")

@@ -43,7 +43,7 @@ func race(t *testing.T, clients []*redistest.Client, key string) (winners []stri
 func token(i int) string { return fmt.Sprintf("client-%d;", i) }
 
 func TestOneOfAHundredClientsWinsEachRound(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, redistest.Patient(t)...)
 	clients := make([]*redistest.Client, 100)
 	for i := range clients {
 		clients[i] = w.proxy.Client()
@@ -68,7 +68,7 @@ func TestOneOfAHundredClientsWinsEachRound(t *testing.T) {
 // Three proxies that are each fast to other backends than the rest: the worst
 // case for a lock that several ask for at the same instant.
 func TestSplitVotesHaveAtMostOneWinner(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, redistest.Patient(t)...)
 	var clients []*redistest.Client
 	for p := range 3 {
 		relays, addrs := redistest.NewRelays(t, w.backends.Addrs())
@@ -77,7 +77,7 @@ func TestSplitVotesHaveAtMostOneWinner(t *testing.T) {
 				r.Delay(3*time.Millisecond, redistest.Requests)
 			}
 		}
-		proxy := redistest.StartProxy(t, addrs)
+		proxy := redistest.StartProxy(t, addrs, redistest.Patient(t)...)
 		w.awaitVotes(proxy, w.backends...)
 		clients = append(clients, proxy.Client())
 	}

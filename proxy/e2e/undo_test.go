@@ -59,6 +59,29 @@ func TestLostReplyIsNotResent(t *testing.T) {
 	}
 }
 
+// The client library below would send a whole pipeline again whose first reply is
+// one of these, and wait in between.
+func TestRefusedWriteIsNotResent(t *testing.T) {
+	w := newWorld(t, redistest.Patient(t)...)
+	shut := w.backends[1]
+	seen := shut.Monitor() // which shows what is carried out, and no refusals
+	shut.MustDo("CONFIG", "SET", "min-replicas-to-write", "1")
+	rejected := func() string {
+		_, rest, _ := strings.Cut(shut.Info("cmdstat_set"), "rejected_calls=")
+		n, _, _ := strings.Cut(rest, ",")
+		return n
+	}
+	w.lock(ok, "lock:refused", "a", "60000")
+	redistest.Eventually(t, 2*time.Second, "the refusal", func() bool { return rejected() != "0" })
+	shut.MustDo("CONFIG", "SET", "min-replicas-to-write", "0")
+	w.awaitVotes(w.proxy, w.backends...)
+	if n, done := rejected(), seen.Count("SET", "lock:refused"); n != "1" || done > 0 {
+		t.Errorf("for one SET %s were refused and %d carried out", n, done)
+	}
+	w.release(int64(1), "lock:refused", "a")
+	w.gone(w.backends, "lock:refused")
+}
+
 func TestLostReplyIsNoGrant(t *testing.T) {
 	w := newRelayedWorld(t)
 	for _, r := range w.relays[:3] {

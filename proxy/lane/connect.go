@@ -106,9 +106,9 @@ func (l *Lane) greet(ctx context.Context, c connection) (Greeting, error) {
 	id := pipe.Do(ctx, "CLIENT", "ID")
 	server := pipe.Do(ctx, "INFO", "server")
 	replication := pipe.Do(ctx, "INFO", "replication")
-	loads := []*redis.Cmd{
-		pipe.Do(ctx, "SCRIPT", "LOAD", commitScript.text),
-		pipe.Do(ctx, "SCRIPT", "LOAD", readScript.text),
+	loads := make([]*redis.Cmd, len(scripts))
+	for i, script := range scripts {
+		loads[i] = pipe.Do(ctx, "SCRIPT", "LOAD", script.text)
 	}
 	if _, err := pipe.Exec(ctx); err != nil && !isReply(err) {
 		return Greeting{}, err

@@ -2,6 +2,7 @@ package lane
 
 import (
 	"context"
+	"net"
 	"testing"
 	"time"
 
@@ -108,4 +109,25 @@ func TestLaneToMiniredisKeepsTheContract(t *testing.T) {
 		s.LooseNumbers = true
 		return s
 	})
+}
+
+func TestBackendThatBecomesAReplicaHasNoVote(t *testing.T) {
+	primary, server := redistest.Start(t), redistest.Start(t)
+	options := redis.Options{Network: "unix", Addr: server.Socket()}
+	l := open(t, testConfig(options))
+	host, port, err := net.SplitHostPort(primary.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.MustDo("REPLICAOF", host, port)
+	answer := quorumtest.Do(t, l, quorum.Acquire{Key: "k", Stored: "v", TTL: time.Minute})
+	if answer.Vote != quorum.Failed {
+		t.Errorf("a replica's vote is %v", answer.Vote)
+	}
+	redistest.Eventually(t, 5*time.Second, "the lane finds it unfit", func() bool { return l.State() == Unfit })
+	if answer := quorumtest.Do(t, l, quorum.Read{Keys: []quorum.Key{"k"}}); answer.Vote != quorum.Failed {
+		t.Errorf("a replica's word for what it holds is %v", answer.Vote)
+	}
+	server.MustDo("REPLICAOF", "NO", "ONE")
+	redistest.Eventually(t, 5*time.Second, "it votes again as a primary", func() bool { return l.State() == Voter })
 }

@@ -3,6 +3,9 @@ package lane
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -75,6 +78,9 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	for err == nil {
 		select {
 		case <-l.wake:
+			// Whoever else can run now goes first: what they send joins this batch.
+			// Without load nobody else can, and this costs nothing.
+			runtime.Gosched()
 			err = s.batch(ctx)
 		case <-tick.C:
 			l.again()
@@ -101,8 +107,8 @@ type session struct {
 	voter   bool
 
 	items []item
-	cmds  []*redis.Cmd
-	used  time.Time // when something was sent last
+	cmds  []redis.Cmd // the items' commands, in one piece of memory for all batches
+	used  time.Time   // when something was sent last
 }
 
 // probe sees whether the connection of an idle lane is still good.
@@ -141,27 +147,53 @@ func (s *session) batch(ctx context.Context) error {
 	defer done()
 
 	pipe := s.conn.Pipeline()
-	s.cmds = s.cmds[:0]
-	for _, it := range s.items {
-		cmd := s.dialect.encode(ctx, it.op())
-		s.cmds = append(s.cmds, cmd)
-		_ = pipe.Process(ctx, cmd) // only queues it
+	s.cmds = slices.Grow(s.cmds[:0], len(s.items))[:len(s.items)]
+	for i, it := range s.items {
+		s.cmds[i] = *redis.NewCmd(ctx, s.words(it)...)
+		_ = pipe.Process(ctx, &s.cmds[i]) // only queues it
 	}
-	exec(ctx, pipe, s.cmds)
+	trouble := exec(ctx, pipe)
+	for i := range s.cmds {
+		stamp(&s.cmds[i], trouble)
+	}
 	return s.askAgain(ctx)
 }
 
-// exec sends a pipeline. The error that it gives is that of some command, and each has
-// its own; but go-redis leaves commands without one that it could not send at all.
-func exec(ctx context.Context, pipe redis.Pipeliner, cmds []*redis.Cmd) {
-	_, err := pipe.Exec(ctx)
-	if err == nil || isReply(err) {
-		return
+// prepared is an operation's words, for the backends of one dialect.
+type prepared struct {
+	dialect dialect
+	words   []any
+}
+
+// words are the words of an item's command. All backends get the same, so the
+// first lane that comes to a call makes them for the others too.
+func (s *session) words(it item) []any {
+	if it.call == nil {
+		return s.dialect.encode(it.op())
 	}
-	for _, cmd := range cmds {
-		if cmd.Err() == nil && cmd.Val() == nil { // nil without an error is no reply: null has one
-			cmd.SetErr(err)
-		}
+	if p, ok := it.call.Prepared.Load().(*prepared); ok && p.dialect == s.dialect {
+		return p.words
+	}
+	words := s.dialect.encode(it.call.Op)
+	it.call.Prepared.Store(&prepared{s.dialect, words})
+	return words
+}
+
+// exec sends a pipeline and returns the trouble with the connection, if there was any.
+// The error that the pipeline itself gives is that of some command, and each has its
+// own.
+func exec(ctx context.Context, pipe redis.Pipeliner) error {
+	if _, err := pipe.Exec(ctx); err != nil && !isReply(err) {
+		return err
+	}
+	return nil
+}
+
+// stamp gives a command the trouble that it met: go-redis leaves commands without an
+// error that it could not send at all.
+func stamp(cmd *redis.Cmd, trouble error) {
+	if trouble != nil && cmd.Err() == nil && cmd.Val() == nil { // null would have an error
+		cmd.SetErr(trouble)
 	}
 }
 
@@ -184,8 +216,8 @@ func (s *session) askAgain(ctx context.Context) error {
 	var pipe redis.Pipeliner
 	var broken error
 	for i, it := range s.items {
-		answer, more := s.dialect.decode(it.op(), s.cmds[i])
-		if broken = lost(broken, s.cmds[i]); broken == nil && (more || isNoScript(s.cmds[i].Err())) {
+		answer, more := s.dialect.decode(it.op(), &s.cmds[i])
+		if broken = lost(broken, &s.cmds[i]); broken == nil && (more || isNoScript(s.cmds[i].Err())) {
 			if pipe == nil {
 				pipe = s.conn.Pipeline()
 			}
@@ -200,18 +232,20 @@ func (s *session) askAgain(ctx context.Context) error {
 	second := make([]*redis.Cmd, len(again))
 	for n, i := range again {
 		if isNoScript(s.cmds[i].Err()) {
-			second[n] = withText(ctx, s.cmds[i])
+			second[n] = withText(ctx, &s.cmds[i])
 		} else {
 			second[n] = redis.NewCmd(ctx, "GET", string(s.items[i].op().(quorum.Increment).Key))
 		}
 		_ = pipe.Process(ctx, second[n])
 	}
+	var trouble error
 	if broken == nil {
-		exec(ctx, pipe, second)
+		trouble = exec(ctx, pipe)
 	}
 	for n, i := range again {
+		stamp(second[n], trouble)
 		broken = lost(broken, second[n])
-		s.deliver(s.items[i], s.second(s.items[i].op(), s.cmds[i], second[n]))
+		s.deliver(s.items[i], s.second(s.items[i].op(), &s.cmds[i], second[n]))
 	}
 	return broken
 }
@@ -248,14 +282,24 @@ func (s *session) deliver(it item, answer quorum.Answer) {
 	it.call.Round.Vote(s.lane.cfg.Index, answer)
 }
 
-// lost is the first trouble with the connection itself, as opposed to an error
-// that the backend replied. One of these is trouble too: a backend that only reads has
-// become a replica, which a new greeting will show, and go-redis gives up a connection
-// on which it has read that.
+// lost is the first trouble with the connection itself, as opposed to an error that
+// the backend replied; but a reply that says that the backend is not what it was is
+// trouble too. The next greeting finds out what it is now.
 func lost(before error, cmd *redis.Cmd) error {
 	err := cmd.Err()
-	if before != nil || err == nil || isReply(err) && !isReadOnly(err) {
+	if before != nil || err == nil || isReply(err) && !turned(err) {
 		return before
 	}
 	return err
+}
+
+// turned tells whether a backend has become something that must not be used: a
+// replica, a server that reads its data again, one that wants another login.
+func turned(err error) bool {
+	word, _, _ := strings.Cut(err.Error(), " ")
+	switch word {
+	case "READONLY", "LOADING", "MASTERDOWN", "NOAUTH":
+		return true
+	}
+	return false
 }

@@ -110,6 +110,27 @@ end
 return reply
 `)
 
+// ownerScript is commitScript for one guard on the value of a key and one write that
+// removes this key or sets its expiry: a release, an undo, an extension. Nearly all
+// commits are one of these, and the shorter text takes a backend half the time.
+//
+// KEYS is the key. ARGV: the guard's kind, value or stored, and its text; the write's
+// kind, delete or expire, and the ttl in milliseconds. Reply: as above.
+var ownerScript = newScript(`
+local key, text = KEYS[1], ARGV[2]
+local s = redis.pcall('GET', key)
+if s == false then return {0, 0, 0, ''} end
+if type(s) ~= 'string' then return {0, 0, 2, redis.call('TYPE', key).ok} end
+local value = s
+if ARGV[1] == 'value' and #s >= 20 and string.sub(s, -20, -17) == '~rl:'
+  and not string.find(string.sub(s, -16), '[^%w_-]') then
+  value = string.sub(s, 1, -21)
+end
+if value ~= text then return {0, 0, 1, s} end
+if ARGV[3] == 'delete' then redis.call('DEL', key) else redis.call('PEXPIRE', key, ARGV[4]) end
+return {1, 1, s}
+`)
+
 // readScript looks at keys (quorum.Read with Full). Reply: for each key the kind
 // and text of what it holds, as above, and its remaining milliseconds.
 var readScript = newScript(`
@@ -125,3 +146,6 @@ for _, key in ipairs(KEYS) do
 end
 return reply
 `)
+
+// scripts are all of them.
+var scripts = []script{commitScript, ownerScript, readScript}

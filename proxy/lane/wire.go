@@ -18,27 +18,32 @@ type dialect struct {
 	setNXGet bool // SET with NX and GET together: Redis 7
 }
 
-// encode makes the command for an operation.
-func (d dialect) encode(ctx context.Context, op quorum.Op) *redis.Cmd {
+// encode makes the words of the command for an operation.
+func (d dialect) encode(op quorum.Op) []any {
 	switch op := op.(type) {
 	case quorum.Acquire:
-		return redis.NewCmd(ctx, d.acquireArgs(op)...)
+		return d.acquireArgs(op)
 	case quorum.Read:
 		if len(op.Keys) == 1 && !op.Full {
-			return redis.NewCmd(ctx, "GET", string(op.Keys[0]))
+			return []any{"GET", string(op.Keys[0])}
 		}
-		return evalSHA(ctx, readScript, op.Keys, nil)
+		return evalSHA(readScript, op.Keys, nil)
 	case quorum.Increment:
-		return redis.NewCmd(ctx, "INCRBY", string(op.Key), op.By)
+		return []any{"INCRBY", string(op.Key), op.By}
 	case quorum.Commit:
+		if isOwners(op) {
+			g, w := op.Guards[0], op.Writes[0]
+			return []any{"EVALSHA", ownerScript.digest, 1, string(g.Key),
+				guardNames[g.Kind], g.Text, writeNames[w.Kind], w.TTL.Milliseconds()}
+		}
 		keys, args := commitArgs(op)
-		return evalSHA(ctx, commitScript, keys, args)
+		return evalSHA(commitScript, keys, args)
 	}
 	panic(fmt.Sprintf("no command for %T", op))
 }
 
 func (d dialect) acquireArgs(op quorum.Acquire) []any {
-	args := append(make([]any, 0, 7), "SET", string(op.Key), string(op.Stored), "NX")
+	args := append(make([]any, 0, 8), "SET", string(op.Key), string(op.Stored), "NX")
 	if d.setNXGet {
 		args = append(args, "GET")
 	}
@@ -48,12 +53,12 @@ func (d dialect) acquireArgs(op quorum.Acquire) []any {
 	return args
 }
 
-func evalSHA(ctx context.Context, script script, keys []quorum.Key, args []any) *redis.Cmd {
+func evalSHA(script script, keys []quorum.Key, args []any) []any {
 	all := append(make([]any, 0, 3+len(keys)+len(args)), "EVALSHA", script.digest, len(keys))
 	for _, k := range keys {
 		all = append(all, string(k))
 	}
-	return redis.NewCmd(ctx, append(all, args...)...)
+	return append(all, args...)
 }
 
 // withText is the same command with the script's text in place of its digest, for
@@ -61,13 +66,23 @@ func evalSHA(ctx context.Context, script script, keys []quorum.Key, args []any) 
 func withText(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
 	args := append([]any(nil), cmd.Args()...)
 	args[0] = "EVAL"
-	for _, s := range []script{commitScript, readScript} {
+	for _, s := range scripts {
 		if args[1] == s.digest {
 			args[1] = s.text
 			return redis.NewCmd(ctx, args...)
 		}
 	}
 	panic("a command without a script has no text")
+}
+
+// isOwners tells whether a commit is one that ownerScript can do.
+func isOwners(op quorum.Commit) bool {
+	if len(op.Guards) != 1 || len(op.Writes) != 1 {
+		return false
+	}
+	g, w := op.Guards[0], op.Writes[0]
+	return g.Key == w.Key && (g.Kind == quorum.ValueIs || g.Kind == quorum.StoredIs) &&
+		(w.Kind == quorum.Delete || w.Kind == quorum.Expire)
 }
 
 var guardNames = map[quorum.GuardKind]string{
@@ -237,10 +252,6 @@ func notDone(err error) quorum.Answer {
 func isReply(err error) bool {
 	_, reply := err.(redis.Error)
 	return reply
-}
-
-func isReadOnly(err error) bool {
-	return err != nil && strings.HasPrefix(err.Error(), "READONLY")
 }
 
 func isWrongType(err error) bool {

@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"redlockproxy/proxy/redistest/lockscripts"
 	"redlockproxy/resp"
 )
 
@@ -75,47 +77,6 @@ func TestDifferencesFromRedisAreAsListed(t *testing.T) {
 	}
 }
 
-// families are the scripts of lock libraries, by what they do; K and A are set up
-// and called in every state a lock can be in.
-var families = map[string]struct {
-	text string
-	keys int
-	args []string
-}{
-	"acquire: set":                 {`return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])`, 1, []string{"me", "60000"}},
-	"acquire: exists, then set":    {`for _, k in ipairs(KEYS) do if redis.call('exists', k) == 1 then return 0 end end for _, k in ipairs(KEYS) do redis.call('set', k, ARGV[1], 'PX', ARGV[2]) end return #KEYS`, 2, []string{"me", "60000"}},
-	"acquire: mine or free":        {`local v = redis.call('get', KEYS[1]) if not v or v == ARGV[1] then return redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) end return redis.error_reply('ERROR')`, 1, []string{"me", "60000"}},
-	"acquire: only if asked":       {`if (redis.call('exists', KEYS[1]) == 0 and ARGV[3] == 'yes') or redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) end`, 1, []string{"me", "60000", "yes"}},
-	"acquire: prefix":              {`if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[3]) then return redis.status_reply('OK') end local n = tonumber(ARGV[2]) if redis.call('getrange', KEYS[1], 0, n - 1) == string.sub(ARGV[1], 1, n) then return redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[3]) end return false`, 1, []string{"me", "2", "60000"}},
-	"acquire: several":             {`local kv = {} for _, k in ipairs(KEYS) do kv[#kv + 1] = k kv[#kv + 1] = ARGV[1] end if redis.call('MSETNX', unpack(kv)) == 0 then for _, k in ipairs(KEYS) do if redis.call('getrange', k, 0, tonumber(ARGV[2]) - 1) ~= string.sub(ARGV[1], 1, tonumber(ARGV[2])) then return false end end redis.call('mset', unpack(kv)) end for _, k in ipairs(KEYS) do redis.call('pexpire', k, ARGV[3]) end return redis.status_reply('OK')`, 2, []string{"me", "2", "60000"}},
-	"acquire: and read":            {`local r = redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) redis.call('GET', KEYS[1]) return r`, 1, []string{"me", "60000"}},
-	"acquire: true or nil":         {`local id = redis.call('GET', KEYS[1]) if id == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) return true elseif not id then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) return true end return false`, 1, []string{"me", "60000"}},
-	"acquire: setex":               {`return redis.call('exists', KEYS[1]) < 1 and redis.call('setex', KEYS[1], ARGV[2], ARGV[1])`, 1, []string{"me", "60"}},
-	"acquire: with fencing number": {`if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return redis.call('incr', KEYS[2]) end return false`, 2, []string{"me", "60000"}},
-	"release":                      {compareAndDelete, 1, []string{"me"}},
-	"release: constants":           {`local token = redis.call('get', KEYS[1]) if not token or token ~= ARGV[1] then return 0 end redis.call('del', KEYS[1]) return 1`, 1, []string{"me"}},
-	"release: missing told":        {`local v = redis.call("GET", KEYS[1]) if v == ARGV[1] then return redis.call("DEL", KEYS[1]) elseif v == false then return -1 else return 0 end`, 1, []string{"me"}},
-	"release: other told":          {`local v = redis.call("get", KEYS[1]) if v == ARGV[1] then return redis.call("del", KEYS[1]) elseif not v then return -1 end return -2`, 1, []string{"me"}},
-	"release: status and error":    {`local v = redis.call('get', KEYS[1]) if v == ARGV[1] then return redis.call('del', KEYS[1]) elseif v == false then return redis.status_reply('OK') end return redis.error_reply('ERROR')`, 1, []string{"me"}},
-	"release: unlink":              {`if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('UNLINK', KEYS[1]) return true end return false`, 1, []string{"me"}},
-	"release: all or nothing":      {`local values = redis.call('mget', unpack(KEYS)) for i = 1, #KEYS do if values[i] ~= ARGV[1] then return false end end redis.call('del', unpack(KEYS)) return redis.status_reply('OK')`, 2, []string{"me"}},
-	"release: each":                {`local n = 0 for i, k in ipairs(KEYS) do if redis.call("get", k) == ARGV[1] then redis.pcall("del", k) n = n + 1 end end return n`, 2, []string{"me"}},
-	"extend":                       {`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) else return 0 end`, 1, []string{"me", "90000"}},
-	"extend: add":                  {`local token = redis.call('get', KEYS[1]) if not token or token ~= ARGV[1] then return 0 end local left = redis.call('pttl', KEYS[1]) if not left then left = 0 end if left < 0 then return 0 end local new = ARGV[2] if ARGV[3] == "0" then new = ARGV[2] + left end redis.call('pexpire', KEYS[1], new) return 1`, 1, []string{"me", "90000", "0"}},
-	"extend: or take":              {`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIRE", KEYS[1], ARGV[2]) elseif redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return 1 else return 0 end`, 1, []string{"me", "90000"}},
-	"extend: or -1":                {`local v = redis.call('get', KEYS[1]) if v == false then return redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) and 1 or 0 elseif v == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) else return -1 end`, 1, []string{"me", "90000"}},
-	"extend: all":                  {`for _, k in ipairs(KEYS) do if redis.call("get", k) ~= ARGV[1] then return 0 end end for _, k in ipairs(KEYS) do redis.call("set", k, ARGV[1], "PX", ARGV[2]) end return #KEYS`, 2, []string{"me", "90000"}},
-	"extend: absolute":             {`if redis.call("GET", KEYS[1]) == ARGV[1] then local r = redis.call("PEXPIREAT", KEYS[1], ARGV[2]) redis.call("GET", KEYS[1]) return r end return 0`, 1, []string{"me", "4000000000000"}},
-	"extend: numbered codes":       {`if redis.call("get", KEYS[1]) ~= ARGV[2] then return 1 elseif redis.call("ttl", KEYS[1]) < 0 then return 2 else redis.call("expire", KEYS[1], ARGV[1]) return 0 end`, 1, []string{"90", "me"}},
-	"extend: status":               {`local v = redis.call('mget', unpack(KEYS)) for i, _ in ipairs(KEYS) do if v[i] ~= ARGV[1] then return nil end end for _, k in ipairs(KEYS) do redis.call('pexpire', k, ARGV[2]) end return redis.status_reply("OK")`, 2, []string{"me", "90000"}},
-	"extend: expire or persist":    {`if redis.call('get', KEYS[1]) == ARGV[1] then if tonumber(ARGV[2]) > 0 then return redis.call('expire', KEYS[1], ARGV[2]) else return redis.call('persist', KEYS[1]) end else return 0 end`, 1, []string{"me", "0"}},
-	"inspect: left":                {`if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end local left = redis.call('pttl', KEYS[1]) return left > 0 and left or 0`, 1, []string{"me"}},
-	"inspect: smallest":            {`local least = 0 local v = redis.call('mget', unpack(KEYS)) for i, k in ipairs(KEYS) do if v[i] ~= ARGV[1] then return nil end local left = redis.call('pttl', k) if left > 0 and (least == 0 or left < least) then least = left end end return least`, 2, []string{"me"}},
-	"inspect: -3":                  {`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pttl", KEYS[1]) else return -3 end`, 1, []string{"me"}},
-	"inspect: error":               {`if redis.call('get', KEYS[1]) ~= ARGV[1] then return {err = 'ERROR not the holder'} end return redis.call('ttl', KEYS[1])`, 1, []string{"me"}},
-	"inspect: pair":                {`return {redis.call('get', KEYS[1]), redis.call('pttl', KEYS[1])}`, 1, nil},
-}
-
 // states are what the keys hold before a script runs.
 var states = map[string][][]string{
 	"free":             nil,
@@ -130,33 +91,42 @@ var states = map[string][][]string{
 
 func TestLockScriptsDoWhatTheyDoInRedis(t *testing.T) {
 	r := startRedis(t)
-	keys := []string{"k1", "k2"}
-	for name, f := range families {
-		for state, setup := range states {
-			r.do(t, "FLUSHALL")
-			host := newMapHost()
-			for _, command := range setup {
-				r.do(t, command...)
-				if _, err := host.Call(command); err != nil {
-					t.Fatal(err)
-				}
+	for _, script := range lockscripts.Served() {
+		for _, n := range script.Count() {
+			for state, setup := range states {
+				compareLockScript(t, r, script, lockKeys[:n], state, setup)
 			}
-			want := evalIn(t, r, f.text, keys[:f.keys], f.args)
-			got := ours(t, f.text, keys[:f.keys], f.args, host)
-			if !sameButForTime(got, want) {
-				t.Errorf("%s, %s:\n  redis %s\n  here  %s", name, state, want, got)
-			}
-			for _, key := range keys {
-				here, _ := host.Call([]string{"GET", key})
-				if there := show(r.do(t, "GET", key)); there != show(here) {
-					t.Errorf("%s, %s: afterwards %s holds %s in Redis, %s here", name, state, key, there, show(here))
-				}
-				here, _ = host.Call([]string{"PTTL", key})
-				there := r.do(t, "PTTL", key)
-				if there.(resp.Int) < 1e9 && !sameButForTime(show(here), show(there)) {
-					t.Errorf("%s, %s: afterwards %s lives %s in Redis, %s here", name, state, key, show(there), show(here))
-				}
-			}
+		}
+	}
+}
+
+var lockKeys = []string{"k1", "k2", "k3"}
+
+func compareLockScript(t *testing.T, r *redisServer, script lockscripts.Script, locked []string, state string, setup [][]string) {
+	t.Helper()
+	r.do(t, "FLUSHALL")
+	host := newMapHost()
+	for _, command := range setup {
+		r.do(t, command...)
+		if _, err := host.Call(command); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys, args := script.Operands(locked, time.UnixMilli(4e12))
+	want := evalIn(t, r, script.Text, keys, args)
+	got := ours(t, script.Text, keys, args, host)
+	if !sameButForTime(got, want) {
+		t.Errorf("%s of %d keys, %s:\n  redis %s\n  here  %s", script.Name, len(locked), state, want, got)
+	}
+	for _, key := range lockKeys {
+		here, _ := host.Call([]string{"GET", key})
+		if there := show(r.do(t, "GET", key)); there != show(here) {
+			t.Errorf("%s, %s: afterwards %s holds %s in Redis, %s here", script.Name, state, key, there, show(here))
+		}
+		here, _ = host.Call([]string{"PTTL", key})
+		there := r.do(t, "PTTL", key)
+		if there.(resp.Int) < 1e9 && !sameButForTime(show(here), show(there)) {
+			t.Errorf("%s, %s: afterwards %s lives %s in Redis, %s here", script.Name, state, key, show(there), show(here))
 		}
 	}
 }

@@ -125,7 +125,7 @@ func (h *mapHost) set(k, v string, options []string) resp.Reply {
 			refused = refused || present
 		case "xx":
 			refused = refused || !present
-		case "px", "ex":
+		case "px", "ex", "pxat":
 			i++
 			if i >= len(options) {
 				return resp.Error("ERR syntax error")
@@ -134,8 +134,11 @@ func (h *mapHost) set(k, v string, options []string) resp.Reply {
 			if err != nil {
 				return notInteger
 			}
-			if o == "ex" {
+			switch o {
+			case "ex":
 				n *= 1000
+			case "pxat":
+				n = 1000
 			}
 			ttl = n
 		default:

@@ -185,6 +185,7 @@ var guardCases = []Case{
 			c.refused(quorum.Acquire{Key: key, Stored: "v" + tagA}, other)
 		}
 	}},
+	{"ValueGuardsRelease", func(t *testing.T, s Subject) { checkOwners(t, s, valueRows) }},
 	{"FirstFailingGuardIsNamed", func(t *testing.T, s Subject) {
 		s.Plant("a", "1", long)
 		s.Plant("b", "2"+tagA, long)
@@ -250,6 +251,39 @@ func checkRows(t *testing.T, s Subject, rows []guardRow) {
 			c.has(key, row.there, ttl)
 		default:
 			c.lives(key, ttl)
+		}
+	}
+}
+
+// checkOwners checks guards whose only write is to the guarded key itself: a release
+// and an extension, which a backend may do in a way of their own.
+func checkOwners(t *testing.T, s Subject, rows []guardRow) {
+	const extended = 2 * long
+	for i, row := range rows {
+		c := trial{t, s, fmt.Sprintf("owner by guard kind %d %q on %q", row.kind, row.text, row.there)}
+		key := fmt.Sprint("k", i)
+		want, ttl := plantState(s, key, row.there)
+		for _, write := range []quorum.Write{
+			{Kind: quorum.Expire, Key: quorum.Key(key), TTL: extended},
+			{Kind: quorum.Delete, Key: quorum.Key(key)},
+		} {
+			op := quorum.Commit{
+				Guards: []quorum.Guard{{Kind: row.kind, Key: quorum.Key(key), Text: row.text}},
+				Writes: []quorum.Write{write},
+			}
+			switch {
+			case !row.holds:
+				c.refused(op, want)
+				if want.Kind == quorum.String {
+					c.has(key, row.there, ttl)
+				}
+			case write.Kind == quorum.Expire:
+				c.held(c.granted(op), want)
+				c.has(key, row.there, extended)
+			default:
+				c.held(c.granted(op), want)
+				c.gone(key)
+			}
 		}
 	}
 }

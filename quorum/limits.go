@@ -1,0 +1,56 @@
+package quorum
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// limited is a context that is over at a date and has no timer for it: whatever
+// waits in this package has a timer of its own, and looks at the date when it sets
+// that. So Done is the parent's, and tells nothing of the date.
+type limited struct {
+	context.Context
+	end time.Time
+}
+
+// within limits ctx to d from now.
+func within(ctx context.Context, d time.Duration) context.Context {
+	end := time.Now().Add(d)
+	if earlier, ok := ctx.Deadline(); ok && earlier.Before(end) {
+		return ctx
+	}
+	return limited{ctx, end}
+}
+
+// Deadline implements context.Context.
+func (l limited) Deadline() (time.Time, bool) { return l.end, true }
+
+// Err implements context.Context.
+func (l limited) Err() error {
+	if err := l.Context.Err(); err != nil || time.Now().Before(l.end) {
+		return err
+	}
+	return context.DeadlineExceeded
+}
+
+// timers keeps stopped timers for the next round: every operation needs one, and
+// hardly any goes off.
+type timers struct{ pool sync.Pool }
+
+// get is a timer that goes off after d.
+func (t *timers) get(d time.Duration) *time.Timer {
+	timer, ok := t.pool.Get().(*time.Timer)
+	if !ok {
+		return time.NewTimer(d)
+	}
+	timer.Reset(d)
+	return timer
+}
+
+// put takes a timer back. Once it is stopped, nothing of its former time can be
+// received any more.
+func (t *timers) put(timer *time.Timer) {
+	timer.Stop()
+	t.pool.Put(timer)
+}
