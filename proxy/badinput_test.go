@@ -102,7 +102,7 @@ func TestOddArgumentsOfCommandsAboutTheServer(t *testing.T) {
 		{"CLIENT", "SETNAME", "a\n"}, {"CLIENT", "SETNAME", "x"}, {"CLIENT", "GETNAME"}, {"CLIENT", "SETNAME", ""}, {"CLIENT", "GETNAME"}, {"CLIENT", "GETNAME", "x"},
 		{"COMMAND", "FOO"}, {"COMMAND", "COUNT", "x"}, {"COMMAND", "GETKEYS"}, {"COMMAND", "GETKEYS", "FOO", "x"}, {"COMMAND", "GETKEYS", "PING"},
 		{"COMMAND", "GETKEYS", "GET", "a"}, {"COMMAND", "GETKEYS", "MSET", "a", "b", "c", "d"}, {"COMMAND", "GETKEYS", "EVAL", "x", "2", "a", "b", "c"},
-		{"CONFIG"}, {"CONFIG", "FOO"}, {"CONFIG", "GET"}, {"CONFIG", "GET", "nosuch"}, {"CONFIG", "GET", "maxmemory"}, {"CONFIG", "GET", "appendonl?"},
+		{"CONFIG"}, {"CONFIG", "FOO"}, {"CONFIG", "GET"}, {"CONFIG", "GET", "nosuch"}, {"CONFIG", "GET", "maxmemory"}, {"CONFIG", "GET", "appendonl?"}, {"CONFIG", "GET", "SAV*"},
 		{"HELLO", "4"}, {"HELLO", "x"}, {"HELLO", "1"}, {"HELLO", "3", "AUTH", "x"}, {"HELLO", "2", "AUTH", "u", "p"}, {"HELLO", "2", "SETNAME"},
 		{"HELLO", "2", "SETNAME", "a b"}, {"HELLO", "2", "FOO\r\n"}, {"HELLO", "+3"}, {"HELLO", "03"}, {"HELLO", ""}, {"HELLO", "9223372036854775808"},
 		{"AUTH"}, {"AUTH", "x"}, {"AUTH", "default", "x"}, {"AUTH", "u", "x"}, {"AUTH", "a", "b", "c"},

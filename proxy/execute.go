@@ -202,6 +202,9 @@ func (s *Server) noteAcquisition(t quorum.Transaction, err error, resource strin
 		line.token, line.minted = t.Number, t.Tried&quorum.Counts != 0
 		return &grant{locks: t.Locks, line: line, instead: resp.UnavailableReason("the lock's time was over before the answer could be given; it was released")}
 	}
+	if t.Wrote {
+		return nil // it created keys and removed them again
+	}
 	line.result = taken
 	if err != nil {
 		line.result = outcome(false, err)

@@ -116,9 +116,8 @@ func (c *session) transaction(ctx context.Context, name string, args []string) a
 	return plain(resp.OK)
 }
 
-// watch remembers what a majority holds now.
+// watch remembers what a majority holds now of the keys that are not watched yet.
 func (c *session) watch(ctx context.Context, names []string) resp.Reply {
-	// A key that is watched already stays watched as it was first seen.
 	keys := slices.DeleteFunc(unique(names), func(k quorum.Key) bool {
 		return slices.ContainsFunc(c.multi.watched, func(w watched) bool { return w.key == k })
 	})

@@ -170,7 +170,8 @@ func (t *transaction) commit(ctx context.Context, v *View) (won bool, err error)
 	return false, nil
 }
 
-// build makes the operation: every value gets the one tag of this attempt.
+// build makes the operation: every value gets the one tag of this attempt. A key that
+// the program creates is a lock as its last write leaves it.
 func (t *transaction) build(v *View) (Commit, []Lock, error) {
 	op := Commit{Guards: v.guards, Writes: make([]Write, len(v.writes))}
 	var locks []Lock
@@ -185,10 +186,28 @@ func (t *transaction) build(v *View) (Commit, []Lock, error) {
 		}
 		op.Writes[i] = w.Write
 		if w.created {
-			locks = append(locks, Lock{Key: w.Key, Stored: w.Write.Stored, TTL: w.life, padded: t.g.cfg.PadTTL})
+			locks = append(locks, Lock{Key: w.Key, padded: t.g.cfg.PadTTL})
+		}
+		if n := slices.IndexFunc(locks, func(l Lock) bool { return l.Key == w.Key }); n >= 0 {
+			locks[n] = locks[n].after(w)
 		}
 	}
-	return op, locks, nil
+	return op, slices.DeleteFunc(locks, func(l Lock) bool { return l.Stored == "" }), nil
+}
+
+// after is the lock as a write to its key leaves it; one without Stored is none.
+func (l Lock) after(w draftWrite) Lock {
+	switch w.Kind {
+	case Put, Refresh:
+		l.Stored, l.TTL = w.Stored, w.life
+	case PutKeep, Raise:
+		l.Stored = w.Stored
+	case Expire, Persist:
+		l.TTL = w.life
+	case Delete:
+		l.Stored, l.TTL = "", 0
+	}
+	return l
 }
 
 // validity is the shortest of all that the program stored or prolonged.

@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"context"
 	"net"
 	"testing"
 	"time"
@@ -15,7 +16,15 @@ import (
 	"redlockproxy/quorum/quorumtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	redis.SetLogger(silence{})
+	goleak.VerifyTestMain(m)
+}
+
+// silence keeps the library's words about lost connections out of the output.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
 
 // testConfig is a lane to the server behind options, with the defaults of the
 // program and limits that a slow machine keeps.

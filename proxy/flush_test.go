@@ -1,0 +1,76 @@
+package proxy
+
+import (
+	"crypto/rand"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"redlockproxy/proxy/guard"
+	"redlockproxy/quorum"
+)
+
+// A short connection takes only some of the bytes that are written to it.
+type short struct {
+	net.Conn // a pipe, for all else
+	takes    int
+}
+
+func (s *short) Write(p []byte) (int, error) {
+	if len(p) <= s.takes {
+		s.takes -= len(p)
+		return len(p), nil
+	}
+	return s.takes, errors.New("the client is gone")
+}
+
+// Accept, Close and Addr make it a listener for one client.
+func (s *short) Accept() (net.Conn, error) { return s, nil }
+func (s *short) Addr() net.Addr            { return s.LocalAddr() }
+
+// A debtor is a backend that only notes what is owed to it.
+type debtor struct {
+	mu   sync.Mutex
+	owed []quorum.Key
+}
+
+func (d *debtor) Send(*quorum.Call) {}
+
+func (d *debtor) Owe(debt quorum.Debt) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.owed = append(d.owed, debt.Key)
+}
+
+func TestWriteThatFailedUndoesTheLocksItDidNotTell(t *testing.T) {
+	locks := []promise{
+		{&grant{locks: []quorum.Lock{{Key: "first"}}}, 5},
+		{&grant{locks: []quorum.Lock{{Key: "second"}, {Key: "second too"}}}, 10},
+		{&grant{locks: []quorum.Lock{{Key: "third"}}}, 15},
+	}
+	for takes, undone := range map[int]int{0: 4, 4: 4, 5: 3, 9: 3, 10: 1, 14: 1, 15: 0} {
+		d := &debtor{}
+		group, err := quorum.NewGroup([]quorum.Backend{d}, quorum.Config{
+			VoteLimit: time.Second, AnswerWithin: time.Second, Attempts: 1, MaxTTL: time.Minute, Random: rand.Reader,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, theirs := net.Pipe()
+		listener := guard.Listen(&short{ours, takes}, guard.Limits{}, guard.Hooks{})
+		conn, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := pipeline{c: &session{s: &Server{group: group}, conn: conn.(*guard.Conn)}, out: []byte("+OK\r\n+OK\r\n+OK\r\n"), grants: locks}
+		if whole := p.flush(); whole != (undone == 0) || p.broken == whole {
+			t.Errorf("%d bytes taken: flush says %t, broken %t", takes, whole, p.broken)
+		}
+		if len(d.owed) != undone {
+			t.Errorf("%d bytes taken: undone are %q", takes, d.owed)
+		}
+		_, _ = conn.Close(), theirs.Close()
+	}
+}

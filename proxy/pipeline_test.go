@@ -1,0 +1,256 @@
+package proxy_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"redlockproxy/proxy/redistest"
+)
+
+func TestRepliesOfAPipelineAreInOrder(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	var commands [][]string
+	var wanted []any
+	add := func(reply any, args ...string) {
+		commands, wanted = append(commands, args), append(wanted, reply)
+	}
+	for i := range 200 {
+		key, token := fmt.Sprintf("k%d", i), fmt.Sprintf("t%d", i)
+		add(ok, "SET", key, token, "NX", "PX", "60000")
+		add(token, "GET", key)
+		add(fmt.Sprint(i), "ECHO", fmt.Sprint(i))
+		add(nil, "SET", key, "other", "NX", "PX", "60000")
+		add(int64(i+1), "INCR", "n")
+		add(int64(1), "EVAL", release, "1", key, token)
+		add(int64(0), "EXISTS", key)
+	}
+	c.sendAll(commands...)
+	for i := range commands {
+		if got := c.receive(); !same(got, wanted[i]) {
+			t.Fatalf("reply %d, to %q: %#v, wanted %#v", i, commands[i], got, wanted[i])
+		}
+	}
+}
+
+// Each backend's replies take 40 ms, so forty commands one after the other would take
+// more than a second and a half.
+func TestCommandsOfDifferentKeysRunSideBySide(t *testing.T) {
+	w := newRelayedWorld(t)
+	const n, slow = 40, 40 * time.Millisecond
+	for _, r := range w.relays {
+		r.Delay(slow, redistest.Replies)
+	}
+	c := w.client()
+	var commands [][]string
+	for i := range n {
+		commands = append(commands, []string{"SET", fmt.Sprintf("k%d", i), "t", "NX", "PX", "60000"})
+	}
+	start := time.Now()
+	c.sendAll(commands...)
+	for range n {
+		if got := c.receive(); got != ok {
+			t.Errorf("%v", got)
+		}
+	}
+	if took := time.Since(start); took < slow || took > n*slow/3 {
+		t.Errorf("%d commands took %s", n, took)
+	}
+}
+
+func TestPausedMinorityDoesNotHoldUpAPipeline(t *testing.T) {
+	w := newWorld(t)
+	w.backends[1].Pause()
+	w.backends[4].Pause()
+	c := w.client()
+	const n = 150
+	var commands [][]string
+	for i := range n {
+		commands = append(commands, []string{"SET", fmt.Sprintf("k%d", i), "t", "NX", "PX", "60000"}, []string{"INCR", "n"})
+	}
+	start := time.Now()
+	c.sendAll(commands...)
+	for i := range n {
+		if got := c.receive(); got != ok {
+			t.Errorf("SET %d: %v", i, got)
+		}
+		if got := c.receive(); got != int64(i+1) {
+			t.Errorf("INCR: %v, wanted %d", got, i+1)
+		}
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("%d commands took %s", 2*n, took)
+	}
+	w.backends[1].Resume()
+	w.backends[4].Resume()
+	w.onAll("k0")
+}
+
+func TestPingWaitsForTheReplyBeforeItsOwn(t *testing.T) {
+	w := newRelayedWorld(t)
+	for _, r := range w.relays {
+		r.Delay(50*time.Millisecond, redistest.Replies)
+	}
+	c := w.client()
+	c.sendAll([]string{"SET", "k", "t", "NX", "PX", "60000"}, []string{"PING"}, []string{"GET", "k"}, []string{"PING", "x"})
+	for _, wanted := range []any{ok, pong, "t", "x"} {
+		if got := c.receive(); got != wanted {
+			t.Errorf("%v, wanted %v", got, wanted)
+		}
+	}
+}
+
+func TestQuitInAPipelineIsTheEnd(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	c.sendAll([]string{"SET", "before", "x"}, []string{"QUIT"}, []string{"SET", "after", "x"}, []string{"PING"})
+	for range 2 {
+		if got := c.receive(); got != ok {
+			t.Errorf("%v", got)
+		}
+	}
+	c.wantClosed()
+	w.onAll("before")
+	w.gone("after")
+}
+
+func TestTransactionInsideAPipeline(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	c.sendAll([]string{"SET", "a", "1"}, []string{"WATCH", "a"}, []string{"MULTI"}, []string{"SET", "b", "2", "NX", "PX", "60000"}, []string{"INCR", "a"},
+		[]string{"EXEC"}, []string{"GET", "b"}, []string{"MULTI"}, []string{"NOSUCH"}, []string{"SET", "c", "3"}, []string{"EXEC"}, []string{"EXISTS", "c"},
+		[]string{"MULTI"}, []string{"SET", "c", "3"}, []string{"DISCARD"}, []string{"MGET", "a", "b", "c"})
+	for i, wanted := range []any{
+		ok, ok, ok, queued, queued, []any{ok, int64(2)}, "2",
+		ok, redistest.Error("ERR unknown command 'NOSUCH', with args beginning with: "), queued, redistest.Error("EXECABORT Transaction discarded because of previous errors."), int64(0),
+		ok, queued, ok, []any{"2", "2", nil},
+	} {
+		if got := c.receive(); !same(got, wanted) {
+			t.Errorf("reply %d: %#v, wanted %#v", i, got, wanted)
+		}
+	}
+	w.gone("c")
+}
+
+func TestHelloInAPipelineChangesTheProtocolThere(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	c.sendAll([]string{"GET", "nothing"}, []string{"HELLO", "3"}, []string{"GET", "nothing"}, []string{"MGET", "nothing"}, []string{"RESET"}, []string{"GET", "nothing"},
+		[]string{"CONFIG", "GET", "save"})
+	c.want2(nil)
+	c.Proto = 3
+	if hello, isMap := c.receive().(redistest.Map); !isMap || len(hello) != 14 {
+		t.Errorf("HELLO 3: %v", hello)
+	}
+	c.want2(nil)
+	c.want2([]any{nil})
+	c.Proto = 2
+	c.want2(redistest.Status("RESET"))
+	c.want2(nil)
+	c.want2([]any{"save", ""})
+}
+
+// want2 checks the next reply, in the protocol that is set.
+func (c *client) want2(wanted any) {
+	c.t.Helper()
+	if got := c.receive(); !same(got, wanted) {
+		c.t.Errorf("%#v, wanted %#v", got, wanted)
+	}
+}
+
+// A script is known from the moment an EVAL with its text was read, also to commands
+// that run beside it.
+func TestDigestRightBehindItsTextIsKnown(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	for i := range 50 {
+		text := fmt.Sprintf("return redis.call('get', KEYS[1]) or 'none %d'", i)
+		c.sendAll([]string{"EVAL", text, "1", "a"}, []string{"EVALSHA", digest(text), "1", "b"}, []string{"EVALSHA", digest(text), "1", "c"})
+		for range 3 {
+			c.want2(fmt.Sprintf("none %d", i))
+		}
+	}
+}
+
+// A client that sends requests with long answers and reads none of them.
+func TestEndlessPipelineTakesBoundedMemory(t *testing.T) {
+	w := newWorld(t, "SERVER_PIPELINE_DEPTH=8", "LOG_LEVEL=info")
+	c := w.client()
+	const size, n = 64 << 10, 1000
+	c.want(ok, "SET", "k", strings.Repeat("x", size))
+	used := func() int64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapInuse)
+	}
+	runtime.GC()
+	before := used()
+	sent := make(chan error, 1)
+	go func() {
+		var b []byte
+		for range n {
+			b = append(b, redistest.Encode("GET", "k")...)
+		}
+		sent <- c.Write(b)
+	}()
+	most := int64(0)
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		most = max(most, used()-before)
+	}
+	// All the answers together have 64 MB, and five backends send each of them. The
+	// garbage of a moment is as much again as what is in use.
+	if most > 32<<20 {
+		t.Errorf("%d MB more are in use", most>>20)
+	}
+	for i := range n {
+		if got, _ := c.receive().(string); len(got) != size {
+			t.Fatalf("answer %d has %d bytes", i, len(got))
+		}
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+	c.want(pong, "PING")
+}
+
+func TestIdleClientsKeepNothingOfTheirLastCommand(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	c.wantError("ERR unknown command", "S3cretTypedTooEarly", "x")
+	other := w.client()
+	if lines, _ := other.do("CLIENT", "LIST").(string); strings.Contains(lines, "S3cret") || !strings.Contains(lines, " cmd=NULL ") || !strings.Contains(lines, " cmd=client|list ") {
+		t.Errorf("CLIENT LIST: %q", lines)
+	}
+}
+
+func TestTransactionIsBounded(t *testing.T) {
+	w := newWorld(t, "SERVER_MAX_COMMAND_BYTES=100000", "SCRIPT_MAX_SOURCE=10000")
+	c := w.client()
+	value := strings.Repeat("v", 30_000)
+	c.want(ok, "MULTI")
+	for i := range 3 {
+		c.want(queued, "SET", fmt.Sprint(i), value)
+	}
+	c.wantError("ERR too many commands in one transaction", "SET", "3", value)
+	c.wantError("EXECABORT", "EXEC")
+	c.want(ok, "MULTI")
+	for range 1024 {
+		c.want(queued, "PING")
+	}
+	c.wantError("ERR too many commands in one transaction", "PING")
+	c.wantError("EXECABORT", "EXEC")
+	for i := range 4 {
+		c.want(ok, "SET", fmt.Sprint(i), value)
+	}
+	c.want(ok, "WATCH", "0", "1", "2")
+	c.wantError("ERR too many watched keys", "WATCH", "3")
+	c.want(ok, "UNWATCH")
+	c.want(ok, "WATCH", "3")
+	c.want(ok, "MULTI")
+	c.want(queued, "SET", "3", "x")
+	c.want([]any{ok}, "EXEC")
+	c.want("x", "GET", "3")
+}
