@@ -103,6 +103,7 @@ func TestLockOfAVanishedClientIsGivenBack(t *testing.T) {
 			// The votes are held back until the client is gone.
 			w := newRelayedWorld(t, redistest.Patient(t)...)
 			seen := w.backends[0].Monitor()
+			w.awaitVotes(w.proxy, w.backends...) // so that no lane is idle and probes its backend
 			for _, r := range w.relays {
 				r.Hold(redistest.Replies)
 			}
