@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,8 +103,10 @@ func TestLockOfAVanishedClientIsGivenBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			// The votes are held back until the client is gone.
 			w := newRelayedWorld(t, redistest.Patient(t)...)
-			seen := w.backends[0].Monitor()
-			w.awaitVotes(w.proxy, w.backends...) // so that no lane is idle and probes its backend
+			var seen []*redistest.Monitor
+			for _, s := range w.backends {
+				seen = append(seen, s.Monitor())
+			}
 			for _, r := range w.relays {
 				r.Hold(redistest.Replies)
 			}
@@ -111,7 +114,10 @@ func TestLockOfAVanishedClientIsGivenBack(t *testing.T) {
 			if err := c.Send("SET", "lock:gone", "a", "NX", "PX", "60000"); err != nil {
 				t.Fatal(err)
 			}
-			redistest.Eventually(t, time.Second, "the SET is under way", func() bool { return seen.Count("SET", "lock:gone") == 1 })
+			// Some lanes may be busy with what went before; one backend says enough.
+			redistest.Eventually(t, time.Second, "the SET is under way", func() bool {
+				return slices.ContainsFunc(seen, func(m *redistest.Monitor) bool { return m.Count("SET", "lock:gone") == 1 })
+			})
 			if err := vanish(c); err != nil {
 				t.Fatal(err)
 			}
