@@ -12,6 +12,8 @@ import (
 	"redlockproxy/proxy/redistest"
 )
 
+//lint:file-ignore SA1019 Valid is deprecated, and programs call it all the same
+
 func TestRedsyncLocks(t *testing.T) {
 	drive(t, library{works: redsyncWorks, fails: redsyncFails})
 }
