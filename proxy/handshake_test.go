@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"redlockproxy/proxy/redistest"
 )
@@ -19,7 +18,7 @@ var handshake = [][]string{
 	{"HELLO", "2"}, {"HELLO", "3"}, {"GET", "nothing"}, {"CLIENT", "GETNAME"}, {"EXISTS", "nothing"}, {"MGET", "nothing", "nothing"},
 	{"CONFIG", "GET", "maxmemory"}, {"CONFIG", "GET", "nosuch*"}, {"COMMAND", "INFO", "nosuchcommand"}, {"SET", "k", "v", "NX", "GET"}, {"SET", "k", "w", "NX"},
 	{"EVAL", "return false", "0"}, {"EVAL", "return {1, false, 'x', {}}", "0"}, {"EVAL", "return redis.status_reply('fine')", "0"},
-	{"WATCH", "k"}, {"SET", "k", "x"}, {"MULTI"}, {"GET", "k"}, {"EXEC"},
+	{"WATCH", "k"}, {"SET", "k", "x"}, {"MULTI"}, {"GET", "k"}, {"EXEC"}, {"MULTI"}, {"EXEC", "x"}, {"GET", "k"}, {"EXEC"},
 	{"HELLO", "4"}, {"HELLO", "3", "SETNAME", "a b"}, {"HELLO", "3", "AUTH", "u", "p"}, {"HELLO", "3", "SETNAME", "named"}, {"CLIENT", "GETNAME"},
 	{"HELLO"}, {"HELLO", "3", "AUTH", "default", "anything", "SETNAME", "again"}, {"CLIENT", "GETNAME"},
 	{"RESET"}, {"CLIENT", "GETNAME"}, {"GET", "nothing"}, {"DEL", "k"},
@@ -184,9 +183,5 @@ func TestHelloChangesTheProtocolOfItsOwnReply(t *testing.T) {
 		}
 		c.want(nil, "GET", "nothing")
 	}
-	start := time.Now()
 	c.want(redistest.Status("RESET"), "RESET")
-	if time.Since(start) > 5*time.Second {
-		t.Error("RESET took long")
-	}
 }

@@ -213,7 +213,7 @@ func (c *client) receive() any {
 func (c *client) want(wanted any, args ...string) {
 	c.t.Helper()
 	if got := c.do(args...); !same(got, wanted) {
-		c.t.Errorf("%.200q: %#v, wanted %#v", args, got, wanted)
+		c.t.Errorf("%s: %s, wanted %s", spell(args), render(got), render(wanted))
 	}
 }
 
@@ -222,7 +222,7 @@ func (c *client) wantError(begin string, args ...string) {
 	c.t.Helper()
 	got := c.do(args...)
 	if e, isError := got.(redistest.Error); !isError || !strings.HasPrefix(string(e), begin) {
-		c.t.Errorf("%.200q: %#v, wanted an error that begins with %q", args, got, begin)
+		c.t.Errorf("%s: %s, wanted an error that begins with %q", spell(args), render(got), begin)
 	}
 }
 

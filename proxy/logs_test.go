@@ -32,7 +32,7 @@ func (w *world) wantLine(kind, fields string, values line) {
 	}
 	for name, wanted := range values {
 		if got := fmt.Sprint(last[name]); got != fmt.Sprint(wanted) {
-			w.t.Errorf("%s: %s is %s, wanted %v", kind, name, got, wanted)
+			w.t.Errorf("%s: %s is %.300s, wanted %.300v", kind, name, got, wanted)
 		}
 	}
 }
