@@ -48,6 +48,7 @@ type Server struct {
 	WriteStall      time.Duration // how long a client may not read its replies
 	Handshake       time.Duration // how long a TLS handshake may take
 	Idle            time.Duration // how long a client may say nothing; 0: for ever
+	Threads         int           // processors used at once; 0: half of those there are
 	PipelineDepth   int           // commands of one connection in flight at once
 }
 

@@ -31,8 +31,18 @@ const logInterval = 10 * time.Millisecond
 // would show in the memory of a proxy with many clients.
 const ballast = 8 << 20
 
+// threads is how many processors to use. GOMAXPROCS, which starts as what the machine or
+// the container allows, bounds it where nothing is configured.
+func threads(c conf.Server) int {
+	if c.Threads > 0 {
+		return c.Threads
+	}
+	return max(1, runtime.GOMAXPROCS(0)/2)
+}
+
 // Run serves until ctx ends, and then lets what has begun end.
 func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writer, readFile func(string) ([]byte, error)) error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads(cfg.Server)))
 	weight := make([]byte, ballast)
 	defer runtime.KeepAlive(weight)
 	var dropped atomic.Int64

@@ -35,7 +35,7 @@ func TestOneBadBackendCostsNoLatency(t *testing.T) {
 }
 
 func TestReplyComesAtTheThirdVote(t *testing.T) {
-	w := newRelayedWorld(t)
+	w := newRelayedWorld(t, redistest.Patient(t)...) // a vote may wait for the one before it
 	const slow = 90 * time.Millisecond
 	w.relays[3].Delay(slow, redistest.Replies)
 	w.relays[4].Delay(slow, redistest.Replies)
