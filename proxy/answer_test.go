@@ -10,11 +10,11 @@ import (
 	"redlockproxy/proxy/redistest"
 )
 
-// slowScripts lets a script compute for 200 ms, which holds up the reply behind it on
+// slowScripts lets a script compute for 500 ms, which holds up the reply behind it on
 // the same connection.
-var slowScripts = []string{"SCRIPT_MAX_TIME=200ms", "SCRIPT_MAX_STEPS=1000000000"}
+var slowScripts = []string{"SCRIPT_MAX_TIME=500ms", "SCRIPT_MAX_STEPS=1000000000"}
 
-// heldUp sends commands right behind one whose reply takes 200 ms, and returns their
+// heldUp sends commands right behind one whose reply takes 500 ms, and returns their
 // replies.
 func heldUp(t *testing.T, w *world, commands ...[]string) []any {
 	t.Helper()
@@ -37,12 +37,12 @@ func TestLockThatIsOverBeforeItsReplyIsRefusedAndUndone(t *testing.T) {
 		command []string
 		wanted  any
 	}{
-		"SET":     {[]string{"SET", "k", "t", "NX", "PX", "100"}, nil},
-		"SET GET": {[]string{"SET", "k", "t", "NX", "GET", "PX", "100"}, redistest.Error(expired)},
-		"EVAL":    {[]string{"EVAL", "return redis.call('SET',KEYS[1],ARGV[1],'NX','PX',100)", "1", "k", "t"}, redistest.Error(expired)},
-		"SETNX and PEXPIRE": {[]string{"EVAL", "if redis.call('SETNX',KEYS[1],ARGV[1]) == 1 then return redis.call('PEXPIRE',KEYS[1],100) end return 0", "1", "k", "t"},
+		"SET":     {[]string{"SET", "k", "t", "NX", "PX", "250"}, nil},
+		"SET GET": {[]string{"SET", "k", "t", "NX", "GET", "PX", "250"}, redistest.Error(expired)},
+		"EVAL":    {[]string{"EVAL", "return redis.call('SET',KEYS[1],ARGV[1],'NX','PX',250)", "1", "k", "t"}, redistest.Error(expired)},
+		"SETNX and PEXPIRE": {[]string{"EVAL", "if redis.call('SETNX',KEYS[1],ARGV[1]) == 1 then return redis.call('PEXPIRE',KEYS[1],250) end return 0", "1", "k", "t"},
 			redistest.Error(expired)},
-		"SET and a longer PEXPIRE": {[]string{"EVAL", "redis.call('SET',KEYS[1],ARGV[1],'NX','PX',100) return redis.call('PEXPIRE',KEYS[1],60000)", "1", "k", "t"}, int64(1)},
+		"SET and a longer PEXPIRE": {[]string{"EVAL", "redis.call('SET',KEYS[1],ARGV[1],'NX','PX',250) return redis.call('PEXPIRE',KEYS[1],60000)", "1", "k", "t"}, int64(1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := heldUp(t, w, c.command)[0]; !same(got, c.wanted) {
@@ -64,8 +64,8 @@ func TestLockThatIsOverBeforeItsReplyIsRefusedAndUndone(t *testing.T) {
 func TestLateUndoSparesTheNextOwner(t *testing.T) {
 	w := newWorld(t, slowScripts...)
 	c := w.client()
-	c.sendAll([]string{"EVAL", busy, "1", "elsewhere"}, []string{"SET", "k", "same", "NX", "PX", "50"})
-	w.onAll("k")
+	c.sendAll([]string{"EVAL", busy, "1", "elsewhere"}, []string{"SET", "k", "same", "NX", "PX", "150"})
+	redistest.Eventually(t, time.Second, "the first owner has the lock", func() bool { return w.backends.Holding("k") >= 3 })
 	other := w.client()
 	redistest.Eventually(t, time.Second, "the next owner has the lock", func() bool { return other.do("SET", "k", "same", "NX", "PX", "60000") == ok })
 	c.receive()

@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -33,6 +34,7 @@ type comparison struct {
 	*pair
 	others   [2]*client // another client of each
 	failures int
+	barriers int
 	recent   []string // the last commands, for the report
 }
 
@@ -100,8 +102,15 @@ func (c *comparison) state() {
 			c.both([]string{"GET", k}, nil)
 		}
 	}
-	for _, s := range c.servers { // in one step: a vote that nobody waited for may come in between
-		s.MustDo("EVAL", "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], 'x')", "1", "list")
+	// Votes that nobody waited for must not come behind this: all requests enter a
+	// backend in one order, so what is sent last arrives last.
+	c.barriers++
+	last := fmt.Sprint("barrier ", c.barriers)
+	c.both([]string{"SET", last, "x"}, nil)
+	redistest.Eventually(c.t, 10*time.Second, last, func() bool { return c.servers.Holding(last) == len(c.servers) })
+	for _, s := range c.servers {
+		s.MustDo("DEL", last, "list")
+		s.MustDo("RPUSH", "list", "x")
 	}
 }
 

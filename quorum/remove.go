@@ -138,7 +138,10 @@ func (rm *removal) wait(ctx context.Context) (gone bool, err error) {
 	if rm.round.tally.Reached() < rm.g.Q() {
 		return false, unavailable(rm.round.tally)
 	}
-	return rm.agreed() && rm.ballot.best.Kind != Nothing || rm.ballot.counter(true), nil
+	if rm.agreed() { // also that there is nothing, whatever a minority has left
+		return rm.ballot.best.Kind != Nothing, nil
+	}
+	return rm.ballot.counter(true), nil
 }
 
 // oweAgreed takes care of a backend that did not say what it holds: it loses what a

@@ -132,3 +132,13 @@ func TestReleaseOfAnExpiredLockSparesTheNextOwner(t *testing.T) {
 		r.expectAll("L", "")
 	})
 }
+
+// A majority that has nothing is right, also about a number that a minority still has.
+func TestLeftoverNumberOfAMinorityIsNotCounted(t *testing.T) {
+	for _, holders := range [][]int{{4, 5}, {1, 2}, {3}} {
+		virtual(t, func(t *testing.T, r *rig) {
+			r.plant("n", "7", 0, holders...)
+			r.remove(0, "n")
+		})
+	}
+}
