@@ -84,7 +84,7 @@ func TestClientThatHungUpHoldsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newRelayedWorld(t)
 			for _, r := range w.relays {
-				r.Delay(100*time.Millisecond, redistest.Replies)
+				r.Delay(500*time.Millisecond, redistest.Replies)
 			}
 			c := w.client()
 			c.sendAll([]string{"SET", "a", "t", "NX", "PX", "60000"},
@@ -93,10 +93,10 @@ func TestClientThatHungUpHoldsNothing(t *testing.T) {
 			if err := hangUp(c); err != nil {
 				t.Fatal(err)
 			}
-			w.awaitLogged(2, func(l line) bool { return l["result"] == "client gone" })
 			for _, r := range w.relays {
 				r.Pass()
 			}
+			w.awaitLogged(2, func(l line) bool { return l["result"] == "client gone" })
 			w.gone("a", "b")
 			other := w.client()
 			other.want(ok, "SET", "a", "other", "NX", "PX", "60000")

@@ -183,13 +183,13 @@ func TestOneBackendIsTheTopologySingle(t *testing.T) {
 func TestShutdownUndoesWhatWasNotTold(t *testing.T) {
 	w := newRelayedWorld(t)
 	for _, r := range w.relays {
-		r.Delay(100*time.Millisecond, redistest.Replies)
+		r.Delay(500*time.Millisecond, redistest.Replies)
 	}
 	c := w.client()
-	c.sendAll([]string{"SET", "gone", "t", "NX", "PX", "60000"}, []string{"SET", "told", "t", "NX", "PX", "60000"})
-	w.onAll("told")
+	c.sendAll([]string{"SET", "told", "t", "NX", "PX", "60000"}, []string{"SET", "told too", "t", "NX", "PX", "60000"})
 	other := w.client()
 	other.sendAll([]string{"SET", "hungup", "t", "NX", "PX", "60000"})
+	w.onAll("told too")
 	w.onAll("hungup")
 	if err := other.Reset(); err != nil {
 		t.Fatal(err)

@@ -62,7 +62,6 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	if !s.voter {
 		state = Learner
 	}
-	l.state.Store(int32(state))
 	l.reported = state
 	l.cfg.Log.Info().Str("backend", l.cfg.Name).Str("state", state.String()).Str("run_id", g.RunID).
 		Str("version", g.Version).Msg("backend is connected")
@@ -71,6 +70,7 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	unblock := context.AfterFunc(ctx, func() { _ = conn.client.Close() })
 	defer unblock()
 	l.up()
+	l.state.Store(int32(state)) // not before requests are taken
 	up()
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
