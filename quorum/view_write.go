@@ -13,18 +13,19 @@ func (v *View) Put(key Key, value string, ttl time.Duration) {
 	v.put(Put, key, value, ttl)
 }
 
-// PutKeep stores a client value and keeps the expiry the key has.
+// PutKeep stores a client value and keeps the expiry the key has. The time that is left
+// of it is stored anew, so that all backends have the same afterwards: one that still
+// held something older would otherwise go on with that one's expiry, and one that held
+// nothing with none.
 func (v *View) PutKeep(key Key, value string) error {
-	h, _, err := v.state(key, true)
-	if err != nil {
+	left, exists, err := v.TTL(key)
+	switch {
+	case err != nil:
 		return err
+	case !exists || left == NoTTL:
+		left = 0
 	}
-	kept := v.keptFrom(key, h)
-	v.put(PutKeep, key, value, 0)
-	v.overlay[key].kept = kept
-	if h.Kind != Nothing {
-		v.overlay[key].held.TTL = h.TTL
-	}
+	v.put(Put, key, value, left)
 	return nil
 }
 
