@@ -86,17 +86,21 @@ func TestClientThatHungUpHoldsNothing(t *testing.T) {
 			for _, r := range w.relays {
 				r.Delay(500*time.Millisecond, redistest.Replies)
 			}
-			c := w.client()
-			c.sendAll([]string{"SET", "a", "t", "NX", "PX", "60000"},
-				[]string{"EVAL", "return redis.call('SET',KEYS[1],ARGV[1],'NX','PX',60000)", "1", "b", "t"})
-			w.onAll("a")
-			if err := hangUp(c); err != nil {
-				t.Fatal(err)
+			for key, command := range map[string][]string{
+				"a": {"SET", "a", "t", "NX", "PX", "60000"},
+				"b": {"EVAL", "return redis.call('SET',KEYS[1],ARGV[1],'NX','PX',60000)", "1", "b", "t"},
+			} {
+				c := w.client()
+				c.sendAll(command)
+				w.onAny(key)
+				if err := hangUp(c); err != nil {
+					t.Fatal(err)
+				}
 			}
+			w.awaitLogged(2, func(l line) bool { return l["result"] == "client gone" })
 			for _, r := range w.relays {
 				r.Pass()
 			}
-			w.awaitLogged(2, func(l line) bool { return l["result"] == "client gone" })
 			w.gone("a", "b")
 			other := w.client()
 			other.want(ok, "SET", "a", "other", "NX", "PX", "60000")

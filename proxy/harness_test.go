@@ -175,6 +175,13 @@ func (w *world) onAll(key string) {
 	redistest.Eventually(w.t, 5*time.Second, key+" on all backends", func() bool { return w.backends.Holding(key) == len(w.backends) })
 }
 
+// onAny waits until a backend holds the key: a request is under way, and no majority
+// has answered it, if the answers are slow.
+func (w *world) onAny(key string) {
+	w.t.Helper()
+	redistest.Eventually(w.t, 5*time.Second, key+" on a backend", func() bool { return w.backends.Holding(key) > 0 })
+}
+
 // A client is a raw connection whose commands must be answered.
 type client struct {
 	*redistest.Client
