@@ -46,3 +46,23 @@ func TestKeptExpiryIsTheMajoritysOnEveryBackend(t *testing.T) {
 		})
 	})
 }
+
+// A backend that is behind still has a key which the majority has lost. A program that
+// would overwrite it is refused by the majority; what the one backend stored goes.
+func TestRefusedOverwriteLeavesNothingOnABackendThatIsBehind(t *testing.T) {
+	virtual(t, func(t *testing.T, r *rig) {
+		r.plant("L", "old"+tag, time.Hour, 5)
+		tr, err := r.Transact(context.Background(), quorum.Assumption{Kind: quorum.AssumePresent}, func(v *quorum.View) error {
+			there, err := v.Exists("L")
+			if err == nil && there {
+				v.Put("L", "new", time.Hour)
+			}
+			return err
+		})
+		if err != nil || tr.Wrote {
+			t.Errorf("wrote %v, error %v; want a refusal", tr.Wrote, err)
+		}
+		r.rest()
+		r.expect("L", "", "", "", "", "")
+	})
+}

@@ -166,6 +166,12 @@ func (t *transaction) commit(ctx context.Context, v *View) (won bool, err error)
 		}
 		return false, unavailable(r.tally)
 	}
+	if result == Lost {
+		// What a majority refused did not happen. A backend that was behind, or had kept
+		// something that is gone elsewhere, may have stored it all the same, over whatever
+		// it had; there it is nobody's.
+		locks = stored(op)
+	}
 	r.each(func(backend int, a Answer) { t.undo(backend, a, locks) })
 	return false, nil
 }
@@ -225,6 +231,17 @@ func (t *transaction) validity(v *View, watch stopwatch) time.Duration {
 		}
 	}
 	return shortest
+}
+
+// stored is all that an operation stores, to be undone.
+func stored(op Commit) []Lock {
+	var locks []Lock
+	for _, w := range op.Writes {
+		if w.Kind == Put || w.Kind == Refresh {
+			locks = append(locks, Lock{Key: w.Key, Stored: w.Stored, TTL: w.TTL})
+		}
+	}
+	return locks
 }
 
 // undo takes back what an attempt created on one backend.

@@ -117,7 +117,7 @@ func TestHeldLockSurvivesTheLossOfABackend(t *testing.T) {
 }
 
 func TestRestartsUnderLoadCostNoOperation(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, redistest.Patient(t)...)
 	stop := make(chan struct{})
 	const clients = 8
 	done := make(chan error, clients)
