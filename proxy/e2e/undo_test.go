@@ -28,10 +28,18 @@ func TestTimedOutSetDoesNotOutliveItsUndo(t *testing.T) {
 		w.awaitVotes(w.proxy, w.backends...)
 	}
 	w.gone(redistest.Group{paused, w.backends[4]}, keys...)
+	sent := 0
 	for _, key := range keys {
-		if n := seen.Count("SET", key); n != 1 {
-			t.Errorf("the paused backend was sent %d SETs of %s: the test shows nothing", n, key)
+		n := seen.Count("SET", key)
+		if n > 1 {
+			t.Errorf("the paused backend was sent %d SETs of %s", n, key)
 		}
+		sent += n
+	}
+	// Where it was paused in the middle of a look at the idle connection, it is known not
+	// to answer, and is sent nothing.
+	if sent < rounds/2 {
+		t.Errorf("the paused backend was sent %d of %d SETs: the test shows nothing", sent, rounds)
 	}
 }
 

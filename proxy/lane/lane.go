@@ -47,6 +47,7 @@ type State int32
 const (
 	Down    State = iota // no connection
 	Unfit                // connected, but the backend must not be used as it is
+	Stalled              // connected, but the backend has not answered for longer than a vote may take
 	Learner              // gets all writes, has no vote
 	Voter
 
@@ -54,7 +55,7 @@ const (
 )
 
 func (s State) String() string {
-	return [...]string{"down", "unfit", "learner", "voter"}[s]
+	return [...]string{"down", "unfit", "stalled", "learner", "voter"}[s]
 }
 
 // Errors in answers, for people.
@@ -147,7 +148,13 @@ func (l *Lane) Flush(ctx context.Context) {
 }
 
 // State is what the lane can do at the moment.
-func (l *Lane) State() State { return State(l.state.Load()) }
+func (l *Lane) State() State {
+	state := State(l.state.Load())
+	if state >= Learner && l.stalled() {
+		return Stalled
+	}
+	return state
+}
 
 // Tried is closed when the first attempt to connect has ended, well or not.
 func (l *Lane) Tried() <-chan struct{} { return l.tried }

@@ -142,6 +142,20 @@ func TestIdleLaneNoticesARestart(t *testing.T) {
 	wantVote(t, ask(t, l, acquireOp("k", "x")), quorum.Granted)
 }
 
+// Also when nobody asks for anything, it is seen that a backend does not answer.
+func TestLaneToASilentBackendIsStalled(t *testing.T) {
+	server := redistest.Start(t)
+	cfg := tcp(server.Addr())
+	cfg.Vote, cfg.Stall = 50*time.Millisecond, time.Minute
+	l := open(t, cfg)
+	server.Pause()
+	eventually(t, "the lane is stalled", func() bool { return l.State() == Stalled })
+	wantUnsent(t, ask(t, l, acquireOp("k", "x")), errStalled)
+	server.Resume()
+	eventually(t, "the lane votes", func() bool { return l.State() == Voter })
+	wantVote(t, ask(t, l, acquireOp("k", "x")), quorum.Granted)
+}
+
 func TestScriptsThatABackendForgotCostNoVote(t *testing.T) {
 	server := redistest.Start(t)
 	l := open(t, tcp(server.Addr()))
