@@ -86,6 +86,10 @@ func (rm *removal) sendAll(seen *round) {
 			rm.oweAgreed(b)
 		case a.Vote == Granted && a.Held[rm.index].Kind != Nothing:
 			rm.send(b, a.Held[rm.index])
+		case a.Vote == Pending && rm.agreed() && rm.ballot.best.Stored.HasTag():
+			// It most likely holds what a majority has. Asked now, it is free for whoever
+			// takes the key next; asked after its report, it would refuse that one.
+			rm.send(b, rm.ballot.best)
 		}
 	}
 }
@@ -95,6 +99,7 @@ func (rm *removal) sendAll(seen *round) {
 // what some backend reported in time is removed.
 func (rm *removal) late(b int, a Answer) {
 	switch {
+	case rm.held[b].Kind != Nothing: // it was asked already
 	case a.Vote != Granted:
 		rm.round.Vote(b, Answer{Vote: Failed})
 		rm.oweAgreed(b)
