@@ -131,10 +131,11 @@
 //     [TestWrongGuessCostsARoundOnly, TestReadOnlyProgramIsNeverAnsweredFromAGuess,
 //     TestWhatAProgramSawIsConfirmedWithItsWrites]
 //
-// What a transaction overwrote or prolonged on a minority stays: the old state can't
-// be restored, and an extension that failed half way must not cost its owner the
-// lock. What it created is undone; what it removed on some backends is owed to those
-// that failed.
+// Where the outcome is not known, what a transaction overwrote or prolonged on some
+// backends stays: the old state can't be restored, and an extension that failed half
+// way must not cost its owner the lock. What it created is undone; what it removed on
+// some backends is owed to those that failed. Where a majority refused, all that it
+// stored anywhere is undone.
 //
 // # A backend without a vote
 //

@@ -30,16 +30,14 @@ const (
 
 // Errors about scripts, in Redis's words.
 const (
-	ErrNoScript         = Error("NOSCRIPT No matching script. Please use EVAL.")
-	ErrTooManyKeys      = Error("ERR Number of keys can't be greater than number of args")
-	ErrNegativeKeys     = Error("ERR Number of keys can't be negative")
-	ErrScriptFlush      = Error("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
-	ErrNotInScript      = Error("ERR This Redis command is not allowed from script")
-	ErrUnknownInScript  = Error("ERR Unknown Redis command called from script")
-	ErrArityInScript    = Error("ERR Wrong number of args calling Redis command from script")
-	ErrReadOnlyScript   = Error("ERR Write commands are not allowed from read-only scripts.")
-	ErrScriptNoCommand  = Error("ERR Please specify at least one argument for this redis.call() call")
-	ErrScriptBadCommand = Error("ERR Lua redis lib command arguments must be strings or integers")
+	ErrNoScript        = Error("NOSCRIPT No matching script. Please use EVAL.")
+	ErrTooManyKeys     = Error("ERR Number of keys can't be greater than number of args")
+	ErrNegativeKeys    = Error("ERR Number of keys can't be negative")
+	ErrScriptFlush     = Error("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
+	ErrNotInScript     = Error("ERR This Redis command is not allowed from script")
+	ErrUnknownInScript = Error("ERR Unknown Redis command called from script")
+	ErrArityInScript   = Error("ERR Wrong number of args calling Redis command from script")
+	ErrReadOnlyScript  = Error("ERR Write commands are not allowed from read-only scripts.")
 )
 
 // Errors of the handshake, in Redis's words; ErrHelloNoAuth in those of 7.2 and

@@ -40,14 +40,14 @@ func (h *mapHost) Call(args []string) (resp.Reply, error) {
 	name := strings.ToLower(args[0])
 	switch name {
 	case "multi", "subscribe", "eval":
-		return NotFromScript, nil
+		return resp.ErrNotInScript, nil
 	}
 	n, known := arity[name]
 	switch {
 	case !known:
-		return UnknownCommand, nil
+		return resp.ErrUnknownInScript, nil
 	case n > 0 && len(args) != n || n < 0 && len(args) < -n:
-		return WrongArity, nil
+		return resp.ErrArityInScript, nil
 	}
 	return h.carryOut(name, args[1:]), nil
 }

@@ -15,15 +15,6 @@ const (
 	redisVersionNum = 0x0007000f
 )
 
-// Errors that Redis gives a script for commands it cannot carry out; a Host
-// answers them as they stand.
-const (
-	UnknownCommand = resp.Error("ERR Unknown Redis command called from script")
-	WrongArity     = resp.Error("ERR Wrong number of args calling Redis command from script")
-	NotFromScript  = resp.Error("ERR This Redis command is not allowed from script")
-	ReadOnlyScript = resp.Error("ERR Write commands are not allowed from read-only scripts.")
-)
-
 func (v *vm) redisLibrary() *gl.LTable {
 	t := v.library(map[string]func(call) int{
 		"call":               func(c call) int { return c.command(true) },
