@@ -80,8 +80,8 @@ Danger: applications that keep connections in a pool see them close.`)
 	t.number("server.threads", &s.Threads, 0, 0, 1024,
 		`Processors that the proxy works on at once; 0: half of those there are.
 What it does is mostly to wait for the network, and work spread over more processors
-costs more of it: a quarter, measured on two. One has the processor time for some 20,000 locks a second.
-Raise it where a proxy has a machine for itself and that is not enough.`)
+costs more of it: a quarter, measured on two. One has the time for some 20,000 locks
+a second. Raise it where a proxy has a machine for itself and that is not enough.`)
 	t.number("server.pipeline_depth", &s.PipelineDepth, 128, 1, 10_000,
 		`The most commands of one connection in flight.
 The proxy reads no more of it until some of them are answered.`)
