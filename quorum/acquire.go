@@ -45,7 +45,7 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 	if ttl > 0 {
 		limit = min(limit, ttl) // a try that begins after the client's ttl is of no use to it
 	}
-	ctx = within(ctx, limit)
+	op := within(ctx, limit)
 	refused := false // by a majority, in an attempt before this one
 	for attempt := 1; ; attempt++ {
 		stored, err := Tagged(value, g.cfg.Random)
@@ -53,7 +53,7 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 			return Acquisition{}, err
 		}
 		lock := Lock{Key: key, Stored: stored, TTL: ttl, padded: g.cfg.PadTTL, since: startStopwatch()}
-		r := g.run(ctx, Acquire{Key: key, Stored: stored, TTL: StoredTTL(ttl, g.cfg.PadTTL)}, acquireOver, key)
+		r := g.run(op, Acquire{Key: key, Stored: stored, TTL: StoredTTL(ttl, g.cfg.PadTTL)}, acquireOver, key)
 		a := Acquisition{Lock: lock, Tally: r.tally, Attempts: attempt}
 		result := r.tally.Result()
 		if result == Won && lock.Valid() {
@@ -63,7 +63,7 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 		}
 		r.each(func(backend int, answer Answer) { g.undo(backend, answer, lock) })
 		switch {
-		case result == Unavailable && r.split() && attempt < g.cfg.Attempts && g.pause(ctx):
+		case result == Unavailable && r.split() && attempt < g.cfg.Attempts && g.pause(op):
 			continue
 		case result == Unavailable && !refused:
 			return a, unavailable(r.tally)
@@ -71,7 +71,7 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 			// An attempt before this one was refused by a majority, and that stands. This
 			// one may have had hardly any time left: contention is not an outage.
 			return a, nil
-		case result == Won, taken(r), attempt >= g.cfg.Attempts, !g.pause(ctx):
+		case result == Won, taken(r), attempt >= g.cfg.Attempts, !g.pause(op):
 			return a, nil
 		}
 		refused = true

@@ -31,8 +31,8 @@ type Count struct {
 // Numbers may have gaps. Errors: *UnavailableError (the number may have moved; it
 // is not known which), ErrNotInteger, ErrWrongType, ErrOverflow.
 func (g *Group) Increment(ctx context.Context, key Key, by int64) (Count, error) {
-	ctx = within(ctx, g.cfg.AnswerWithin)
-	r := g.run(ctx, Increment{Key: key, By: by}, func(r *round) bool {
+	op := within(ctx, g.cfg.AnswerWithin)
+	r := g.run(op, Increment{Key: key, By: by}, func(r *round) bool {
 		_, most := sameNumber(r)
 		return most >= g.Q() || enough(r) && most+r.pending() < g.Q()
 	}, key)
@@ -44,7 +44,7 @@ func (g *Group) Increment(ctx context.Context, key Key, by int64) (Count, error)
 	if err := c.afterIncrement(r); err != nil {
 		return Count{}, err
 	}
-	return c.settle(ctx)
+	return c.settle(op)
 }
 
 // enough tells whether a majority has said what it has, granting or refusing, or none
@@ -124,7 +124,7 @@ func (c *contest) next() error {
 }
 
 // settle raises until a majority has accepted the target for this operation.
-func (c *contest) settle(ctx context.Context) (Count, error) {
+func (c *contest) settle(ctx limited) (Count, error) {
 	var last Tally
 	for n := range raises {
 		if n > 1 && !c.g.pause(ctx) {
@@ -159,28 +159,28 @@ func (c *contest) settle(ctx context.Context) (Count, error) {
 
 // raise sends "become target if you are lower" to the backends that have not
 // accepted it yet; the others' votes are known.
-func (g *Group) raise(ctx context.Context, key Key, target int64, accepted [MaxBackends]bool, over func(*round) bool) *round {
-	r := g.newRound(over)
+func (g *Group) raise(ctx limited, key Key, target int64, accepted [MaxBackends]bool, over func(*round) bool) *round {
+	text := strconv.FormatInt(target, 10)
+	op := Commit{
+		Guards: []Guard{{Kind: Lower, Key: key, Text: text}},
+		Writes: []Write{{Kind: Raise, Key: key, Stored: Stored(text)}},
+	}
+	r := g.newRound(ctx, op, over)
 	for i := range g.N() {
 		if accepted[i] {
 			r.preset(i, Granted)
 		}
 	}
 	r.begin()
-	text := strconv.FormatInt(target, 10)
-	op := Commit{
-		Guards: []Guard{{Kind: Lower, Key: key, Text: text}},
-		Writes: []Write{{Kind: Raise, Key: key, Stored: Stored(text)}},
-	}
 	call := &Call{Op: op, Deadline: time.Now().Add(g.cfg.VoteLimit), Round: r}
 	g.send(call, func(i int) bool { return accepted[i] }, key)
-	r.wait(ctx, g.cfg.VoteLimit)
+	r.wait(g.cfg.VoteLimit)
 	return r
 }
 
 // equalize raises a majority to the highest number that was read of a counter, so
 // that no later read can see less (I11).
-func (g *Group) equalize(ctx context.Context, key Key, highest Stored) error {
+func (g *Group) equalize(ctx limited, key Key, highest Stored) error {
 	m, _ := parseNumber(string(highest))
 	// A backend that refused because it is as far counts like one that was raised.
 	there := func(r *round) int {

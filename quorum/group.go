@@ -1,7 +1,6 @@
 package quorum
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -97,10 +96,10 @@ func (g *Group) send(call *Call, skip func(backend int) bool, keys ...Key) {
 }
 
 // run sends one operation to all backends and waits for the end of its round.
-func (g *Group) run(ctx context.Context, op Op, over func(*round) bool, keys ...Key) *round {
-	r := g.newRound(over)
+func (g *Group) run(ctx limited, op Op, over func(*round) bool, keys ...Key) *round {
+	r := g.newRound(ctx, op, over)
 	g.send(&Call{Op: op, Deadline: time.Now().Add(g.cfg.VoteLimit), Round: r}, nil, keys...)
-	r.wait(ctx, g.cfg.VoteLimit)
+	r.wait(g.cfg.VoteLimit)
 	return r
 }
 
@@ -133,12 +132,12 @@ func (g *Group) stripe(k Key) int {
 }
 
 // pause waits the random delay between two tries; false if ctx ended first.
-func (g *Group) pause(ctx context.Context) bool {
+func (g *Group) pause(ctx limited) bool {
 	d := g.cfg.RetryDelay
 	if g.cfg.RetryJitter > 0 {
 		d += rand.N(g.cfg.RetryJitter)
 	}
-	if end, ok := ctx.Deadline(); ok && time.Until(end) <= d {
+	if time.Until(ctx.end) <= d {
 		return false
 	}
 	timer := time.NewTimer(d)

@@ -11,17 +11,28 @@ import (
 // that. So Done is the parent's, and tells nothing of the date.
 type limited struct {
 	context.Context
-	end time.Time
+	end   time.Time
+	watch stopwatch     // started with the operation
+	limit time.Duration // what it may show before votes stop counting
 }
 
-// within limits ctx to d from now.
-func within(ctx context.Context, d time.Duration) context.Context {
-	end := time.Now().Add(d)
-	if earlier, ok := ctx.Deadline(); ok && earlier.Before(end) {
-		return ctx
+// within limits an operation, all its rounds together, to d from now.
+func within(ctx context.Context, d time.Duration) limited {
+	if l, ok := ctx.(limited); ok {
+		return l // a part of an operation that has its limit
 	}
-	return limited{ctx, end}
+	watch := startStopwatch()
+	l := limited{Context: ctx, end: watch.start.Add(d), watch: watch, limit: d}
+	if earlier, ok := ctx.Deadline(); ok && earlier.Before(l.end) {
+		l.end, l.limit = earlier, earlier.Sub(watch.start)
+	}
+	return l
 }
+
+// stale tells whether the operation has taken longer than its votes may count (I13),
+// by either clock: a process that was stopped in the middle of a round finds the
+// answers waiting for it, and its timers have not gone off yet.
+func (l limited) stale() bool { return l.watch.elapsed() > l.limit }
 
 // Deadline implements context.Context.
 func (l limited) Deadline() (time.Time, bool) { return l.end, true }

@@ -24,12 +24,12 @@ func (h Holding) Value() string { return h.Stored.Value() }
 // and the names of other types are known too. The error is an *UnavailableError if
 // for one of the keys no majority agrees and the missing votes could make one.
 func (g *Group) Read(ctx context.Context, keys []Key, full bool) ([]Holding, error) {
-	ctx = within(ctx, g.cfg.AnswerWithin)
-	holdings, split, err := g.readAgain(ctx, keys, full)
+	op := within(ctx, g.cfg.AnswerWithin)
+	holdings, split, err := g.readAgain(op, keys, full)
 	if len(split) > 0 && !full {
 		// Whether these are counters, their expiry says. The first round has waited
 		// for all that could make them agree; this one waits for a majority.
-		holdings, split, err = g.read(ctx, keys, true, func(r *round) bool {
+		holdings, split, err = g.read(op, keys, true, func(r *round) bool {
 			return readOver(keys, true)(r) || allCounted(keys, r)
 		})
 	}
@@ -37,7 +37,7 @@ func (g *Group) Read(ctx context.Context, keys []Key, full bool) ([]Holding, err
 		return nil, err
 	}
 	for _, i := range split {
-		if err := g.equalize(ctx, keys[i], holdings[i].Stored); err != nil {
+		if err := g.equalize(op, keys[i], holdings[i].Stored); err != nil {
 			return nil, err
 		}
 	}
@@ -45,7 +45,7 @@ func (g *Group) Read(ctx context.Context, keys []Key, full bool) ([]Holding, err
 }
 
 // readAgain reads, and tries again while backends that do answer disagree.
-func (g *Group) readAgain(ctx context.Context, keys []Key, full bool) (holdings []Holding, split []int, err error) {
+func (g *Group) readAgain(ctx limited, keys []Key, full bool) (holdings []Holding, split []int, err error) {
 	for attempt := 1; ; attempt++ {
 		holdings, split, err = g.read(ctx, keys, full, readOver(keys, full))
 		var short *UnavailableError
@@ -57,7 +57,7 @@ func (g *Group) readAgain(ctx context.Context, keys []Key, full bool) (holdings 
 
 // read is one round of reading. For the keys listed in split, which hold counters
 // that differ, the highest number is in the holding and is not on a majority yet.
-func (g *Group) read(ctx context.Context, keys []Key, full bool, over func(*round) bool) (holdings []Holding, split []int, err error) {
+func (g *Group) read(ctx limited, keys []Key, full bool, over func(*round) bool) (holdings []Holding, split []int, err error) {
 	r := g.run(ctx, Read{Keys: keys, Full: full}, over, keys...)
 	r.settle(nil)
 	holdings = make([]Holding, len(keys))
@@ -107,7 +107,7 @@ func allCounted(keys []Key, r *round) bool {
 type ballot struct {
 	n    int
 	held []Held // by backends that answered
-	open int    // backends that did not, or not yet
+	open int    // backends that did not, or not yet, or can't tell because of a block
 	best Held
 	most int // how many hold best
 }
@@ -115,7 +115,7 @@ type ballot struct {
 func newBallot(r *round, key int) ballot {
 	b := ballot{n: r.tally.N, held: make([]Held, 0, MaxBackends)}
 	for i := range r.tally.N {
-		if a := r.answers[i]; a.Vote == Granted {
+		if a := r.answers[i]; a.Vote == Granted && !a.Held[key].Stored.IsBlock() {
 			b.held = append(b.held, a.Held[key])
 		} else {
 			b.open++

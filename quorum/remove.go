@@ -11,11 +11,11 @@ import (
 // paused, it must not hurt whoever has the key by then (I5): it is a read, and then
 // on each backend a removal guarded by what that backend itself reported.
 func (g *Group) Remove(ctx context.Context, keys []Key) (int, error) {
-	ctx = within(ctx, g.cfg.AnswerWithin)
-	seen := g.run(ctx, Read{Keys: keys, Full: true}, readOver(keys, true), keys...)
+	op := within(ctx, g.cfg.AnswerWithin)
+	seen := g.run(op, Read{Keys: keys, Full: true}, readOver(keys, true), keys...)
 	removals := make([]*removal, len(keys))
 	for i, key := range keys {
-		rm, err := g.newRemoval(ctx, seen, i, key)
+		rm, err := g.newRemoval(op, seen, i, key)
 		if err != nil {
 			seen.settle(nil)
 			return 0, err
@@ -33,7 +33,7 @@ func (g *Group) Remove(ctx context.Context, keys []Key) (int, error) {
 	count := 0
 	var unknown error
 	for _, rm := range removals {
-		gone, err := rm.wait(ctx)
+		gone, err := rm.wait()
 		if err != nil {
 			unknown = err // the others are seen to all the same
 		} else if gone {
@@ -57,12 +57,12 @@ type removal struct {
 	end    time.Time // of the whole operation
 }
 
-func (g *Group) newRemoval(ctx context.Context, seen *round, i int, key Key) (*removal, error) {
-	rm := &removal{g: g, key: key, index: i, ballot: newBallot(seen, i), round: g.newRound(enough)}
+func (g *Group) newRemoval(op limited, seen *round, i int, key Key) (*removal, error) {
+	rm := &removal{g: g, key: key, index: i, ballot: newBallot(seen, i), round: g.newRound(op, nil, enough)}
 	if !rm.ballot.decided() && !rm.ballot.counter(true) {
 		return nil, unavailable(rm.ballot.tally())
 	}
-	rm.end, _ = ctx.Deadline()
+	rm.end = op.end
 	for b := range g.N() {
 		switch a := seen.answers[b]; {
 		case a.Vote == Failed:
@@ -133,8 +133,8 @@ func (rm *removal) send(b int, h Held) {
 
 // wait returns when a majority has answered. A refusal is as good as a grant: the key
 // changed since it was read, so what was to be removed is gone.
-func (rm *removal) wait(ctx context.Context) (gone bool, err error) {
-	rm.round.wait(ctx, rm.g.cfg.VoteLimit)
+func (rm *removal) wait() (gone bool, err error) {
+	rm.round.wait(rm.g.cfg.VoteLimit)
 	rm.round.each(func(b int, a Answer) {
 		if a.Vote == Failed && rm.held[b].Kind == String {
 			rm.owe(b, rm.held[b].Stored)

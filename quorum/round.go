@@ -1,7 +1,7 @@
 package quorum
 
 import (
-	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -13,6 +13,8 @@ import (
 type round struct {
 	decided chan struct{}
 	timers  *timers
+	op      limited // the operation that the round is part of
+	asks    Op      // what the backends are asked
 
 	mu      sync.Mutex
 	over    func(*round) bool // called with mu held at each vote: is it decided?
@@ -33,8 +35,8 @@ type straggler struct {
 
 // newRound prepares a round over n backends that ends when over says so, or when
 // all votes are in. over may look at tally and answers and nothing else.
-func (g *Group) newRound(over func(*round) bool) *round {
-	return &round{decided: make(chan struct{}), timers: &g.timers, over: over, tally: Tally{N: g.N()}}
+func (g *Group) newRound(op limited, asks Op, over func(*round) bool) *round {
+	return &round{decided: make(chan struct{}), timers: &g.timers, op: op, asks: asks, over: over, tally: Tally{N: g.N()}}
 }
 
 // byTally ends a round as soon as its Result is certain.
@@ -68,6 +70,9 @@ func (r *round) Vote(backend int, answer Answer) {
 		}
 		return
 	}
+	if r.unknowing(answer) {
+		answer = Answer{Vote: Failed, Unsent: true, Err: errBlock}
+	}
 	r.answers[backend] = answer
 	r.tally.Add(answer.Vote)
 	if r.over(r) || r.pending() == 0 {
@@ -83,16 +88,14 @@ func (r *round) pending() int {
 
 // wait returns when the round is decided, when limit has passed, or when ctx is
 // done. After it, the round's tally and answers do not change any more; a vote
-// that is missing counts as failed in the tally and stays Pending in answers.
-func (r *round) wait(ctx context.Context, limit time.Duration) {
-	if end, ok := ctx.Deadline(); ok {
-		limit = min(limit, time.Until(end))
-	}
-	timer := r.timers.get(limit)
+// that is missing counts as failed in the tally and stays Pending in answers. Where the
+// operation has taken too long for any vote to count, all count as failed (I13).
+func (r *round) wait(limit time.Duration) {
+	timer := r.timers.get(min(limit, time.Until(r.op.end)))
 	select {
 	case <-r.decided:
 	case <-timer.C:
-	case <-ctx.Done():
+	case <-r.op.Done():
 	}
 	r.timers.put(timer)
 	r.mu.Lock()
@@ -100,8 +103,43 @@ func (r *round) wait(ctx context.Context, limit time.Duration) {
 		r.closed, r.timedOut = true, true
 	}
 	r.tally.Failed += r.pending()
+	if r.op.stale() {
+		r.discount()
+	}
 	r.mu.Unlock()
 }
+
+// discount makes every vote a failed one: what was asked for may have been done.
+func (r *round) discount() {
+	r.timedOut = true
+	r.tally = Tally{N: r.tally.N, Failed: r.tally.N}
+	for i := range r.tally.N {
+		if a := &r.answers[i]; a.Vote == Granted || a.Vote == Refused {
+			*a = Answer{Vote: Failed, Err: errStale}
+		}
+	}
+}
+
+// unknowing tells whether a refusal is none, because a block is in the way: the backend
+// has lost what the key held. That there is something it does know.
+func (r *round) unknowing(a Answer) bool {
+	if a.Vote != Refused || len(a.Held) != 1 || !a.Held[0].Stored.IsBlock() {
+		return false
+	}
+	switch op := r.asks.(type) {
+	case Acquire:
+		return false
+	case Commit:
+		return a.FailedGuard < len(op.Guards) && op.Guards[a.FailedGuard].Kind != Absent
+	}
+	return true
+}
+
+// errBlock is why a backend has no vote about one key.
+var errBlock = errors.New("it has lost what the key holds")
+
+// errStale is why votes fail that came in time, where the operation did not end in time.
+var errStale = errors.New("the operation took too long for its votes to count")
 
 // split tells whether a round came to nothing because backends that do answer, a
 // majority of all, said different things. That is no outage: a key that expires a

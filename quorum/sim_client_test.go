@@ -49,7 +49,7 @@ func (c *client) did(e event, op func() (int64, error)) event {
 }
 
 func (c *client) work() {
-	for c.now() < simTime {
+	for c.now() < c.h.span {
 		time.Sleep(time.Duration(c.random.IntN(25000)) * time.Microsecond)
 		switch n := c.random.IntN(100); {
 		case n < 20:

@@ -19,12 +19,10 @@ var simLocks = []quorum.Key{"L1", "L2"}
 
 const simCounter = quorum.Key("f")
 
-// simTime is how long the clients of one history work, in virtual time.
-const simTime = 1500 * ms
-
 // plan is what a seed says of one history.
 type plan struct {
 	seed     uint64
+	span     time.Duration // how long the clients work, in virtual time
 	backends int
 	groups   int
 	clients  int
@@ -32,12 +30,14 @@ type plan struct {
 	restless int  // 1 to 4: how often something fails
 	drift    bool
 	removals bool // plain deletions, which take locks from their owners
+	forgets  bool // backends lose their memory, and must be admitted to vote
 }
 
 func planFor(seed uint64) plan {
 	r := rand.New(rand.NewPCG(seed, 0))
 	return plan{
 		seed:     seed,
+		span:     1500 * ms,
 		backends: []int{5, 5, 5, 3, 7}[r.IntN(5)],
 		groups:   1 + r.IntN(3),
 		clients:  4 + r.IntN(5),
@@ -51,7 +51,7 @@ func planFor(seed uint64) plan {
 // event is one operation as its client saw it; times are since the beginning.
 type event struct {
 	client    int
-	op        string // acquire, release, extend, increment, read, remove
+	op        string // acquire, release, extend, increment, read, remove; of client -1: a fault
 	key       quorum.Key
 	value     string
 	shared    bool // other clients write the same value
@@ -62,6 +62,9 @@ type event struct {
 }
 
 func (e event) String() string {
+	if e.client < 0 {
+		return fmt.Sprintf("%11v             %s", e.call, e.op)
+	}
 	reply := fmt.Sprint(e.reply)
 	if e.err != nil {
 		reply = e.err.Error()
@@ -76,6 +79,8 @@ type history struct {
 	*rig
 	began  time.Time
 	groups []*quorum.Group
+	gates  [][]*quorumtest.Gate // by group, where backends are to be admitted
+	doubt  map[int]string       // backends whose clocks jumped, and their markers then
 
 	mu     sync.Mutex
 	events []event
@@ -88,6 +93,10 @@ func runHistory(t *testing.T, p plan) (events []event, complaints []string) {
 		h := &history{plan: p, rig: newRig(t, p.backends), began: time.Now()}
 		defer h.Close()
 		h.build()
+		if h.forgets {
+			defer h.admit(t)()
+		}
+		h.began = time.Now()
 		var clients, faults sync.WaitGroup
 		faults.Go(h.fail)
 		all := make([]*client, p.clients)
@@ -101,14 +110,17 @@ func runHistory(t *testing.T, p plan) (events []event, complaints []string) {
 			l.Hold(0)
 		}
 		h.heal()
-		time.Sleep(time.Second)
-		for _, c := range all {
-			c.finish()
+		if !h.forgets { // a refill may bring back what was released at the same time
+			time.Sleep(time.Second)
+			for _, c := range all {
+				c.finish()
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			complaints = h.leftovers()
 		}
-		time.Sleep(time.Second)
-		synctest.Wait()
 		events = h.events
-		complaints = append(checkAll(h.events), h.leftovers()...)
+		complaints = append(complaints, checkAll(h.events)...)
 	})
 	slices.SortStableFunc(events, func(a, b event) int { return int(a.call - b.call) })
 	return events, complaints
@@ -130,14 +142,21 @@ func (h *history) build() {
 		for b := range delays {
 			delays[b] = time.Duration(r.IntN(4000)) * time.Microsecond
 		}
-		g, ways := h.linked(h.seed<<8+uint64(i), 2*ms, delays, func(cfg *quorum.Config) {
-			// No jitter: its chance is not the seed's. Different delays do instead.
-			cfg.RetryDelay, cfg.RetryJitter = time.Duration(20000+r.IntN(30000))*time.Microsecond, 0
-		})
+		// No jitter: its chance is not the seed's. Different delays do instead.
+		retry := time.Duration(20000+r.IntN(30000)) * time.Microsecond
+		change := func(cfg *quorum.Config) { cfg.RetryDelay, cfg.RetryJitter = retry, 0 }
+		link := h.linked
+		if h.forgets {
+			link = h.gated
+		}
+		g, ways := link(h.seed<<8+uint64(i), 2*ms, delays, change)
 		h.groups = append(h.groups, g)
 		links = append(links, ways)
 	}
 	h.planFaults(r, links)
+	if h.forgets {
+		h.planLosses(rand.New(rand.NewPCG(h.seed, 2)))
+	}
 }
 
 // leftovers are lock values that are still somewhere although every lock was released
@@ -175,11 +194,11 @@ func (h *history) planFaults(r *rand.Rand, links [][]*quorumtest.Link) {
 	span := func(most int) time.Duration { return time.Duration(1+r.IntN(most*1000)) * time.Microsecond }
 	calm := 3000 / (h.restless * h.restless)
 	for i, f := range h.fakes {
-		for at := span(calm); at < simTime; at += span(calm) {
+		for at := span(calm); at < h.span; at += span(calm) {
 			mode := modes[r.IntN(len(modes))]
 			switch r.IntN(6) {
 			case 0:
-				add(at, fmt.Sprint("restart ", i), f.Restart)
+				add(at, fmt.Sprint("restart ", i), func() { h.forget(i, f.Restart) })
 			case 1:
 				add(at, fmt.Sprint("next lost ", i), func() { f.Next(quorumtest.LostReply, 2) })
 			default:
@@ -189,7 +208,7 @@ func (h *history) planFaults(r *rand.Rand, links [][]*quorumtest.Link) {
 			}
 		}
 		for g := range links {
-			for at := span(2 * calm); at < simTime; at += span(2 * calm) {
+			for at := span(2 * calm); at < h.span; at += span(2 * calm) {
 				late := span(300)
 				add(at, fmt.Sprint("hold ", g, " to ", i), func() { links[g][i].Hold(late) })
 			}
@@ -202,6 +221,7 @@ func (h *history) planFaults(r *rand.Rand, links [][]*quorumtest.Link) {
 func (h *history) fail() {
 	for _, f := range h.faults {
 		time.Sleep(f.at - time.Since(h.began))
+		h.note(event{client: -1, op: f.what, call: f.at, end: f.at})
 		f.do()
 	}
 }

@@ -51,10 +51,10 @@ const runs = 12
 // first run takes it for true, which saves the reading when it is right. Errors:
 // the program's own, or an *UnavailableError.
 func (g *Group) Transact(ctx context.Context, assume Assumption, program Program) (Transaction, error) {
-	ctx = within(ctx, g.cfg.AnswerWithin)
+	op := within(ctx, g.cfg.AnswerWithin)
 	t := transaction{g: g, program: program, assume: assume, last: Tally{N: g.N()}}
 	for run := 1; run <= runs; run++ {
-		done, err := t.step(ctx)
+		done, err := t.step(op)
 		if err != nil || done {
 			t.out.Runs = run
 			return t.out, err
@@ -75,7 +75,7 @@ type transaction struct {
 }
 
 // step is one run, and what follows from it.
-func (t *transaction) step(ctx context.Context) (done bool, err error) {
+func (t *transaction) step(ctx limited) (done bool, err error) {
 	v := newView(t.known, t.assume)
 	err = t.program(v)
 	t.out.Tried |= v.intent()
@@ -118,7 +118,7 @@ func (t *transaction) guessed(v *View) bool {
 
 // read replaces what is known by one quorum read of all keys that the program has
 // met so far; from here on nothing is assumed.
-func (t *transaction) read(ctx context.Context, keys []Key) error {
+func (t *transaction) read(ctx limited, keys []Key) error {
 	t.assume = Assumption{}
 	keys = slices.Clone(keys)
 	for k := range t.known {
@@ -139,7 +139,7 @@ func (t *transaction) read(ctx context.Context, keys []Key) error {
 
 // commit sends guards and writes to all backends. A won commit whose ttl is over
 // already counts as lost.
-func (t *transaction) commit(ctx context.Context, v *View) (won bool, err error) {
+func (t *transaction) commit(ctx limited, v *View) (won bool, err error) {
 	op, locks, err := t.build(v)
 	if err != nil {
 		return false, err

@@ -22,14 +22,17 @@ const (
 // Tagged makes a stored value with a fresh tag out of a client value. Random
 // supplies the tag's bytes; crypto/rand.Reader outside of tests.
 func Tagged(value string, random io.Reader) (Stored, error) {
+	return withRandom(value+tagMark, random)
+}
+
+// withRandom adds tagChars random characters to a text.
+func withRandom(text string, random io.Reader) (Stored, error) {
 	var raw [tagChars * 3 / 4]byte
 	if _, err := io.ReadFull(random, raw[:]); err != nil {
 		return "", fmt.Errorf("no random bytes for a tag: %w", err)
 	}
-	b := make([]byte, len(value)+TagLen)
-	n := copy(b, value)
-	n += copy(b[n:], tagMark)
-	base64.RawURLEncoding.Encode(b[n:], raw[:])
+	b := make([]byte, len(text)+tagChars)
+	base64.RawURLEncoding.Encode(b[copy(b, text):], raw[:])
 	return Stored(b), nil
 }
 
@@ -61,4 +64,21 @@ func (s Stored) HasTag() bool {
 // tagChar tells whether c is a character of the alphabet that tags are made of.
 func tagChar(c byte) bool {
 	return 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
+}
+
+// blockMark begins a block, blockLen is its length.
+const (
+	blockMark = "~rl:block:"
+	blockLen  = len(blockMark) + tagChars
+)
+
+// NewBlock is a stored value that belongs to nobody. It stands for a value that a
+// backend has lost and that can't be told any more: with it the backend refuses whoever
+// wants the key, and knows nothing about who has it. No client can know its random
+// part, and no two are the same, so that blocks never agree in a quorum's reading.
+func NewBlock(random io.Reader) (Stored, error) { return withRandom(blockMark, random) }
+
+// IsBlock tells whether the stored value is a block.
+func (s Stored) IsBlock() bool {
+	return len(s) == blockLen && s[:len(blockMark)] == blockMark
 }

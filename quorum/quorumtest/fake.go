@@ -44,6 +44,9 @@ type Fake struct {
 	counts Counts
 	closed bool
 
+	restarts int
+	saved    map[quorum.Key]entry
+
 	mode      Mode
 	nextMode  Mode // what the next nextCalls calls meet instead
 	nextCalls int

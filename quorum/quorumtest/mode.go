@@ -72,6 +72,7 @@ func (f *Fake) Restart() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
+	f.restarts++
 	f.breakLink(now)
 	f.setMode(Up, now)
 }

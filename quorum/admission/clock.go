@@ -1,0 +1,134 @@
+package admission
+
+import (
+	"context"
+	"time"
+)
+
+// Bounds of what a backend's clock may do.
+const (
+	// jump is how far a clock may be off what was expected, beyond what the time that
+	// the question took leaves open. Locks of ten seconds and more allow for as much.
+	jump = 100 * time.Millisecond
+
+	// A clock's rate may be wrong by one per cent, as everywhere: 1/rate.
+	rate = 100
+
+	// steadyMax bounds how long a clock that has jumped must be right before its backend
+	// is refilled: Config.Steady at first, and twice as long each time that it jumps
+	// again within twice this time.
+	steadyMax = 5 * time.Minute
+
+	// agree is how long the other backends are given to tell whether it was our own
+	// clock that jumped.
+	agree = 300 * time.Millisecond
+)
+
+// spans are how long a clock is compared with one and the same moment: the short one
+// finds jumps, the long one wrong rates.
+var spans = [...]time.Duration{10 * time.Second, 2 * time.Minute}
+
+// A Clock watches how a backend's clock goes, by a clock of ours that does not stand
+// still. The zero value is ready. It is for one goroutine at a time.
+type Clock struct {
+	bases [len(spans)]sample
+}
+
+// sample is one answer: when the backend's clock showed at, ours was between from and to.
+type sample struct {
+	at       time.Time
+	from, to time.Duration
+}
+
+// Add takes an answer to TIME: what the backend's clock showed, and the readings of
+// our own clock just before it was asked and just after it had answered. False means
+// that the clock has jumped, or runs at a wrong rate.
+func (c *Clock) Add(shown time.Time, from, to time.Duration) bool {
+	s := sample{shown, from, to}
+	right := true
+	for i, base := range c.bases {
+		if base.at.IsZero() {
+			c.bases[i] = s
+			continue
+		}
+		right = right && base.allows(s)
+		if right && s.from-base.to > spans[i] {
+			c.bases[i] = s
+		}
+	}
+	return right
+}
+
+// allows tells whether a clock that goes on from base may show s.
+func (base sample) allows(s sample) bool {
+	shown := s.at.Sub(base.at)
+	shortest, longest := max(0, s.from-base.to), s.to-base.from
+	return shown >= shortest-shortest/rate-jump && shown <= longest+longest/rate+jump
+}
+
+// clocks deals with clocks that have jumped. The caller holds mu.
+func (k *Keeper) clocks(ctx context.Context, looks []Look) {
+	jumped, ready := 0, false
+	now := time.Now()
+	for i, look := range looks {
+		s := &k.states[i]
+		switch {
+		case !look.Connected || !look.Jumped:
+			s.jumped = time.Time{}
+			continue
+		case s.jumped.IsZero():
+			s.jumped = now
+			for _, m := range k.members {
+				m.Probe()
+			}
+		}
+		jumped++
+		ready = ready || now.Sub(s.jumped) >= agree
+	}
+	if !ready {
+		return
+	}
+	if jumped > 1 && 2*jumped > len(looks) {
+		k.report(Event{Backend: -1, Kind: OwnClockJumped, Text: "the clocks of a majority jumped at the same time: it was this machine's"})
+		for i, look := range looks {
+			if look.Jumped {
+				k.members[i].ResetClock()
+			}
+		}
+		return
+	}
+	for i, look := range looks {
+		if s := &k.states[i]; look.Jumped && !s.jumped.IsZero() && now.Sub(s.jumped) >= agree && s.free(now) {
+			k.demote(ctx, i, s, now)
+		}
+	}
+}
+
+// demote takes the vote of a backend whose clock jumped, for every proxy: its locks
+// ended too soon, or last too long. It is refilled like one that has forgotten, once
+// its clock has been right for a while. The caller holds mu.
+func (k *Keeper) demote(ctx context.Context, i int, s *state, now time.Time) {
+	if s.steady = min(max(k.cfg.Steady, 2*s.steady), steadyMax); now.Sub(s.lastJump) > 2*steadyMax {
+		s.steady = k.cfg.Steady
+	}
+	s.lastJump = now
+	steady := s.steady
+	k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) {
+		m := k.members[i]
+		text, err := marker(ctx, m)
+		if err != nil {
+			return 0, err
+		}
+		rule := k.cfg.Rule(i, len(k.members))
+		if mark, standing := rule.Judge(text, m.Look().RunID); standing == Admitted || standing == Brief {
+			mark.Role, mark.Token = Learner, newToken()
+			if _, err := swap(ctx, m, text, mark.String()); err != nil {
+				return 0, err
+			}
+		}
+		m.ResetClock()
+		m.Probe()
+		k.report(Event{Backend: i, Kind: ClockJumped, Text: "its clock jumped or runs at a wrong rate: no vote until it has been right for a while and is refilled"})
+		return steady, nil
+	})
+}

@@ -1,0 +1,283 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"redlockproxy/quorum"
+)
+
+// Config is what a keeper needs to know. All durations are > 0.
+type Config struct {
+	Group string        // the group's name
+	Quiet time.Duration // how long this proxy counts the votes of one operation, at most
+	Long  time.Duration // the longest that a lock may last at a backend
+
+	// Auto lets the keeper found a group whose backends have no marker at all.
+	// Without it only Declare does, because a group that has lost all its memory at
+	// once looks just like a new one.
+	Auto bool
+
+	// Steady is how long a clock that has jumped must be right before its backend is
+	// refilled.
+	Steady time.Duration
+
+	// Report hears of every change, from one goroutine at a time, and must not call the
+	// keeper. It may be nil.
+	Report func(Event)
+}
+
+// Event is something that has changed.
+type Event struct {
+	Backend int // its index, or -1 for the whole group
+	Kind    EventKind
+	Text    string // what happened and what it means
+	Filled  int    // Admitted: how many keys were written
+	Err     error  // Failed: why
+}
+
+// EventKind is the sort of an event.
+type EventKind int
+
+// The sorts.
+const (
+	Refilling      EventKind = iota // a refill begins
+	Readmitted                      // a refilled backend votes again
+	Failed                          // a try did not work; there will be others
+	Founded                         // a new group's backends vote
+	Waiting                         // too few voters to go on: what is waited for
+	ClockJumped                     // a backend's clock jumped; its vote was taken
+	OwnClockJumped                  // the clocks of a majority jumped at once: it was ours
+)
+
+const (
+	// tick is how often the keeper looks. A look asks nobody anything.
+	tick = 25 * time.Millisecond
+	// retryMin and retryMax bound the pause after a try that did not work.
+	retryMin, retryMax = 100 * time.Millisecond, 2 * time.Second
+)
+
+// A Keeper admits the backends of one group, for one proxy. Any number of proxies may
+// do so at the same time.
+type Keeper struct {
+	cfg     Config
+	members []Member
+	seed    maphash.Seed
+
+	jobs      sync.WaitGroup
+	reporting sync.Mutex
+
+	mu     sync.Mutex
+	states []state
+	reason string // why nothing can be decided; "" if it can
+	seen   bool   // a voter of this group, at any time
+	found  bool   // a founding is under way
+}
+
+// state is what the keeper remembers of one backend.
+type state struct {
+	runID    string
+	since    time.Time // when it was first seen without a vote, as runID
+	busy     bool      // a job is under way
+	notTill  time.Time // the next try
+	backoff  time.Duration
+	jumped   time.Time     // when its clock was seen to have jumped; zero if that is dealt with
+	steady   time.Duration // how long a clock that has jumped must be right
+	lastJump time.Time
+}
+
+// NewKeeper makes a keeper of a group's backends. It does nothing until Run.
+func NewKeeper(members []Member, cfg Config) *Keeper {
+	return &Keeper{cfg: cfg, members: members, seed: maphash.MakeSeed(), states: make([]state, len(members))}
+}
+
+// Rule is how the backend with that index is judged.
+func (c Config) Rule(index, n int) Rule {
+	return Rule{Identity: Identity{Group: c.Group, N: n, Place: index + 1}, Quiet: c.Quiet}
+}
+
+// Reason says why the group can't decide anything for now, if it is a matter of
+// admission; "" if it is not.
+func (k *Keeper) Reason() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.reason
+}
+
+// Run admits backends until ctx ends, and waits for what it has begun.
+func (k *Keeper) Run(ctx context.Context) {
+	defer k.jobs.Wait()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		k.step(ctx)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// step looks at all backends and begins what is to be done.
+func (k *Keeper) step(ctx context.Context) {
+	looks := make([]Look, len(k.members))
+	voters, connected := 0, 0
+	for i, m := range k.members {
+		looks[i] = m.Look()
+		if looks[i].Votes() {
+			voters++
+		}
+		if looks[i].Connected && looks[i].Standing != Foreign {
+			connected++
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.remember(looks)
+	k.clocks(ctx, looks)
+	needed := (&refill{members: k.members}).needed()
+	reason := ""
+	for i, look := range looks {
+		if !look.Connected || k.states[i].busy || !k.states[i].jumped.IsZero() {
+			continue
+		}
+		switch look.Standing {
+		case Brief:
+			k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) { return 0, k.lengthen(ctx, i) })
+		case Unmarked, Founding, Learning:
+			switch {
+			case voters >= needed:
+				k.refill(ctx, i, false)
+			case voters == 0 && connected == len(looks) && !k.seen && allNew(looks):
+				if reason = "the group is new: run \"redlock-proxy init\" to declare it so"; k.cfg.Auto {
+					reason = "the group is new and being founded"
+					k.foundOnce(ctx)
+				}
+			default:
+				reason = k.tooFew(ctx, i, voters, connected)
+			}
+		}
+	}
+	if voters >= quorum.Majority(len(looks)) {
+		reason = ""
+	}
+	if reason != k.reason && reason != "" {
+		k.report(Event{Backend: -1, Kind: Waiting, Text: reason})
+	}
+	k.reason = reason
+}
+
+// remember notes since when each backend has been without a vote.
+func (k *Keeper) remember(looks []Look) {
+	for i, look := range looks {
+		s := &k.states[i]
+		k.seen = k.seen || look.Standing == Admitted || look.Standing == Brief
+		if look.Connected && (look.RunID != s.runID || look.Standing == Admitted || s.since.IsZero()) {
+			s.runID, s.since = look.RunID, time.Now()
+		}
+	}
+}
+
+// allNew tells whether no backend has ever had a marker, for all that can be seen.
+func allNew(looks []Look) bool {
+	for _, l := range looks {
+		if l.Standing != Founding && (l.Standing != Unmarked || l.Marker != Marker{}) {
+			return false
+		}
+	}
+	return true
+}
+
+// tooFew is about a backend that can't be refilled because too many others have lost
+// their votes too: a majority may have forgotten. Locks are over when the longest
+// that there can be is; numbers are known only if every backend can be asked for the
+// highest that it has kept.
+func (k *Keeper) tooFew(ctx context.Context, i, voters, connected int) string {
+	left := k.cfg.Long - time.Since(k.states[i].since)
+	switch {
+	case left > 0:
+		return fmt.Sprintf("%d of %d backends have kept their memory, too few to refill the others from: "+
+			"locks of before are waited out, at most until %s; if none matters, \"redlock-proxy init\" ends the wait",
+			voters, len(k.members), time.Now().Add(left).UTC().Format("2006-01-02 15:04 MST"))
+	case connected < len(k.members):
+		return fmt.Sprintf("%d of %d backends have kept their memory, and %d can be reached: "+
+			"the highest numbers are known only when all can", voters, len(k.members), connected)
+	}
+	k.refill(ctx, i, true)
+	return "backends that have forgotten are being refilled from all others"
+}
+
+// refill begins to refill a backend.
+func (k *Keeper) refill(ctx context.Context, i int, all bool) {
+	k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) {
+		r := &refill{rule: k.cfg.Rule(i, len(k.members)), index: i, members: k.members, all: all, seed: k.seed}
+		k.report(Event{Backend: i, Kind: Refilling, Text: "it may have forgotten: no vote until it is refilled from the others"})
+		if err := r.run(ctx); err != nil {
+			return 0, err
+		}
+		k.members[i].Probe()
+		k.report(Event{Backend: i, Kind: Readmitted, Text: "it is refilled and votes again", Filled: r.filled})
+		k.jobs.Go(func() { r.unblock(ctx) })
+		return 0, nil
+	})
+}
+
+// free tells whether a job about a backend may begin.
+func (s *state) free(now time.Time) bool { return !s.busy && !now.Before(s.notTill) }
+
+// begin starts a job about one backend, unless one is under way or has just failed. A
+// job that works says how long the next must wait. The caller holds mu.
+func (k *Keeper) begin(ctx context.Context, i int, job func(context.Context) (time.Duration, error)) {
+	s := &k.states[i]
+	if !s.free(time.Now()) {
+		return
+	}
+	s.busy = true
+	k.jobs.Go(func() {
+		pause, err := job(ctx)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		s.busy = false
+		if err == nil {
+			// At least until the lane has seen what was done.
+			s.backoff, s.notTill = 0, time.Now().Add(max(pause, retryMin))
+			return
+		}
+		s.backoff = min(max(retryMin, 2*s.backoff), retryMax)
+		s.notTill = time.Now().Add(s.backoff)
+		if ctx.Err() == nil {
+			k.report(Event{Backend: i, Kind: Failed, Text: "it is not admitted yet", Err: err})
+		}
+	})
+}
+
+// lengthen makes a voter's marker allow for the time that this proxy's rounds take.
+func (k *Keeper) lengthen(ctx context.Context, i int) error {
+	text, err := marker(ctx, k.members[i])
+	if err != nil {
+		return err
+	}
+	rule := k.cfg.Rule(i, len(k.members))
+	m, standing := rule.Judge(text, k.members[i].Look().RunID)
+	if standing != Brief {
+		return nil
+	}
+	m.Quiet = rule.Quiet // the token stays: nothing was forgotten
+	if _, err = swap(ctx, k.members[i], text, m.String()); err == nil {
+		k.members[i].Probe()
+	}
+	return err
+}
+
+func (k *Keeper) report(e Event) {
+	if k.cfg.Report == nil {
+		return
+	}
+	k.reporting.Lock()
+	defer k.reporting.Unlock()
+	k.cfg.Report(e)
+}

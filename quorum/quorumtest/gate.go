@@ -1,0 +1,243 @@
+package quorumtest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"redlockproxy/quorum"
+	"redlockproxy/quorum/admission"
+)
+
+// Gate is one process's view of a Fake that must be admitted before it votes: calls go
+// over a Link, each with a look at the marker behind it, as the last command of a
+// pipeline is. It must be closed before its links are.
+type Gate struct {
+	fake  *Fake
+	calls *Link
+	aside *Link // for the keeper
+	rule  admission.Rule
+	began time.Time
+
+	done chan struct{}
+	stop context.CancelFunc
+
+	mu       sync.Mutex
+	text     string // the marker's, when it was last judged
+	marker   admission.Marker
+	standing admission.Standing
+	clock    admission.Clock
+	jumped   bool
+	runID    string
+}
+
+// lookEvery is how often an idle gate looks at the marker.
+const lookEvery = 100 * time.Millisecond
+
+// NewGate makes a gate before a fake.
+func NewGate(fake *Fake, calls, aside *Link, rule admission.Rule) *Gate {
+	ctx, stop := context.WithCancel(context.Background())
+	g := &Gate{fake: fake, calls: calls, aside: aside, rule: rule, began: time.Now(), stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(g.done)
+		ticker := time.NewTicker(lookEvery)
+		defer ticker.Stop()
+		for {
+			g.Probe()
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return g
+}
+
+// Close ends the gate's looking at the marker.
+func (g *Gate) Close() {
+	g.stop()
+	<-g.done
+}
+
+// Send implements quorum.Backend.
+func (g *Gate) Send(call *quorum.Call) {
+	p := &passage{gate: g, to: call.Round, before: g.token()}
+	first := quorum.Call{Op: call.Op, Deadline: call.Deadline, Round: p}
+	p.sent = time.Since(g.began)
+	g.calls.Send(&first)
+	g.look(p)
+}
+
+// Owe implements quorum.Backend.
+func (g *Gate) Owe(debt quorum.Debt) { g.calls.Owe(debt) }
+
+// Probe implements admission.Member.
+func (g *Gate) Probe() { g.look(&passage{gate: g, sent: time.Since(g.began)}) }
+
+// look sends a look at the marker.
+func (g *Gate) look(p *passage) {
+	g.calls.Send(&quorum.Call{
+		Op:       quorum.Read{Keys: []quorum.Key{admission.MarkerKey}},
+		Deadline: time.Now().Add(time.Hour), Round: (*markerVoter)(p),
+	})
+}
+
+func (g *Gate) token() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.standing != admission.Admitted || g.jumped {
+		return ""
+	}
+	return g.marker.Token
+}
+
+// saw takes what a look at the marker found, and returns the token with which the
+// backend votes by now.
+func (g *Gate) saw(text string, sent time.Duration) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	runID := g.fake.RunID()
+	if runID != g.runID {
+		g.runID, g.clock, g.jumped, g.text = runID, admission.Clock{}, false, ""
+	}
+	if text != g.text || text == "" {
+		g.text = text
+		g.marker, g.standing = g.rule.Judge(text, runID)
+	}
+	if !g.clock.Add(g.fake.Shows(now), sent, now.Sub(g.began)) {
+		g.jumped = true
+	}
+	if g.standing != admission.Admitted || g.jumped {
+		return ""
+	}
+	return g.marker.Token
+}
+
+// Look implements admission.Member.
+func (g *Gate) Look() admission.Look {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return admission.Look{
+		Connected: g.fake.reachable(), RunID: g.runID, Marker: g.marker, Standing: g.standing, Jumped: g.jumped,
+	}
+}
+
+// ResetClock implements admission.Member.
+func (g *Gate) ResetClock() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.clock, g.jumped = admission.Clock{}, false
+}
+
+// askWithin is how long Ask waits.
+const askWithin = time.Second
+
+// Ask implements admission.Member. What it gives up may run late all the same.
+func (g *Gate) Ask(ctx context.Context, ops []quorum.Op) ([]quorum.Answer, error) {
+	timer := time.NewTimer(askWithin)
+	defer timer.Stop()
+	answers := make(collector, len(ops))
+	for _, op := range ops {
+		g.aside.Send(&quorum.Call{Op: op, Deadline: time.Now().Add(time.Hour), Round: answers})
+	}
+	all := make([]quorum.Answer, 0, len(ops))
+	for range ops {
+		select {
+		case a := <-answers:
+			if a.Err != nil {
+				return nil, a.Err
+			}
+			all = append(all, a)
+		case <-timer.C:
+			return nil, errLate
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return all, nil
+}
+
+var errLate = errors.New("fake: no answer in time")
+
+// collector takes the answers to one Ask, in order: a link keeps it.
+type collector chan quorum.Answer
+
+// Vote implements quorum.Voter.
+func (c collector) Vote(_ int, a quorum.Answer) { c <- a }
+
+// Scan implements admission.Member.
+func (g *Gate) Scan(ctx context.Context, cursor uint64) ([]quorum.Key, uint64, error) {
+	if _, err := g.Ask(ctx, []quorum.Op{quorum.Read{Keys: []quorum.Key{admission.MarkerKey}}}); err != nil {
+		return nil, 0, err
+	}
+	keys, next := g.fake.Scan(cursor)
+	return keys, next, nil
+}
+
+// passage is a call on its way, with the look at the marker behind it. What comes
+// first of the two waits for the other.
+type passage struct {
+	gate   *Gate
+	to     quorum.Voter // nil for a look alone
+	before string       // the token known when the call was sent
+	sent   time.Duration
+
+	mu     sync.Mutex
+	answer *quorum.Answer
+	after  *string // the token found behind the call
+	failed bool    // the look
+}
+
+// Vote implements quorum.Voter: the answer to the call itself.
+func (p *passage) Vote(backend int, a quorum.Answer) {
+	p.mu.Lock()
+	p.answer = &a
+	p.mu.Unlock()
+	p.deliver(backend)
+}
+
+func (p *passage) deliver(backend int) {
+	p.mu.Lock()
+	if p.to == nil || p.answer == nil || p.after == nil && !p.failed && p.answer.Vote != quorum.Failed {
+		p.mu.Unlock()
+		return
+	}
+	to, a := p.to, *p.answer
+	counts := a.Vote == quorum.Failed || p.after != nil && p.before != "" && *p.after == p.before
+	p.to = nil
+	p.mu.Unlock()
+	if !counts {
+		a = quorum.Answer{Vote: quorum.Failed, Err: errNoVote}
+	}
+	to.Vote(backend, a)
+}
+
+var errNoVote = errors.New("fake: it has no vote")
+
+// markerVoter takes the answer to the look at the marker.
+type markerVoter passage
+
+// Vote implements quorum.Voter.
+func (v *markerVoter) Vote(backend int, a quorum.Answer) {
+	p := (*passage)(v)
+	if a.Vote != quorum.Granted {
+		p.mu.Lock()
+		p.failed = true
+		p.mu.Unlock()
+		p.deliver(backend)
+		return
+	}
+	after := p.gate.saw(string(a.Held[0].Stored), p.sent)
+	p.mu.Lock()
+	p.after = &after
+	p.mu.Unlock()
+	p.deliver(backend)
+}
+
+var (
+	_ quorum.Backend   = (*Gate)(nil)
+	_ admission.Member = (*Gate)(nil)
+)

@@ -1,0 +1,145 @@
+package quorum_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"redlockproxy/quorum"
+	"redlockproxy/quorum/admission"
+	"redlockproxy/quorum/quorumtest"
+)
+
+// Backends lose their memory, all of it or what came after the last dump, with or
+// without the end of their process, and their clocks jump; at most a minority at a time.
+func TestSimulationOfBackendsThatForget(t *testing.T) {
+	simulate(t, func(p *plan) {
+		p.forgets = true
+		p.span, p.groups, p.clients = 700*ms, 1+p.groups%2, 2+p.clients%3 // many small ones find more than few big ones
+	})
+}
+
+// gated is linked with a gate before each link: backends must be admitted to vote.
+func (h *history) gated(seed uint64, jitter time.Duration, delays []time.Duration, change ...func(*quorum.Config)) (*quorum.Group, []*quorumtest.Link) {
+	links := make([]*quorumtest.Link, len(h.fakes))
+	gates := make([]*quorumtest.Gate, len(h.fakes))
+	backends := make([]quorum.Backend, len(h.fakes))
+	for i, f := range h.fakes {
+		links[i] = quorumtest.NewLink(f, delays[i], jitter, seed)
+		aside := quorumtest.NewLink(f, delays[i], 10*jitter, seed+1)
+		h.links = append(h.links, links[i], aside)
+		gates[i] = quorumtest.NewGate(f, links[i], aside, admissionConfig().Rule(i, len(h.fakes)))
+		backends[i] = gates[i]
+	}
+	h.gates = append(h.gates, gates)
+	return newGroup(h.t, seed, backends, change...), links
+}
+
+func admissionConfig() admission.Config {
+	s := settings(0)
+	return admission.Config{
+		Group: "sim", Quiet: s.AnswerWithin, Long: quorum.StoredTTL(s.MaxTTL, true), Auto: true, Steady: 300 * ms,
+	}
+}
+
+// admit runs a keeper for each group, and waits until the group is founded. It returns
+// what ends them.
+func (h *history) admit(t *testing.T) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var keepers sync.WaitGroup
+	for _, gates := range h.gates {
+		members := make([]admission.Member, len(gates))
+		for i, g := range gates {
+			members[i] = g
+		}
+		keepers.Go(func() { admission.NewKeeper(members, admissionConfig()).Run(ctx) })
+	}
+	for wait := 0; h.votes() < len(h.gates)*len(h.fakes); wait++ {
+		if time.Sleep(10 * ms); wait > 500 {
+			t.Error("the group is not founded")
+			break
+		}
+	}
+	return func() {
+		cancel()
+		keepers.Wait()
+		for _, gates := range h.gates {
+			for _, g := range gates {
+				g.Close()
+			}
+		}
+	}
+}
+
+// votes counts the gates of all groups that let votes through.
+func (h *history) votes() (n int) {
+	for _, gates := range h.gates {
+		for _, g := range gates {
+			if g.Look().Votes() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// marker is the text of a backend's marker.
+func (h *history) marker(i int) string {
+	held, _ := h.fakes[i].Peek(admission.MarkerKey)
+	return string(held.Stored)
+}
+
+// whole tells whether a backend has a right marker, and has deserved it.
+func (h *history) whole(i int) bool {
+	text := h.marker(i)
+	_, standing := admissionConfig().Rule(i, len(h.fakes)).Judge(text, h.fakes[i].RunID())
+	return standing == admission.Admitted && h.doubt[i] != text
+}
+
+// forget does something to a backend that takes its memory, unless too few others would
+// know then what was granted.
+func (h *history) forget(i int, do func()) {
+	if !h.forgets {
+		do()
+		return
+	}
+	whole := 0
+	for j := range h.fakes {
+		if j != i && h.whole(j) {
+			whole++
+		}
+	}
+	if whole >= len(h.fakes)-h.Q()+1 || !h.whole(i) {
+		do()
+	}
+}
+
+// planLosses draws when backends forget.
+func (h *history) planLosses(r *rand.Rand) {
+	span := func(most int) time.Duration { return time.Duration(1+r.IntN(most*1000)) * time.Microsecond }
+	h.doubt = map[int]string{}
+	for i, f := range h.fakes {
+		add := func(at time.Duration, what string, do func()) {
+			h.faults = append(h.faults, fault{at, fmt.Sprint(what, " ", i), func() { h.forget(i, do) }})
+		}
+		for at := span(1200); at < h.span; at += 200*ms + span(1200) {
+			switch r.IntN(6) {
+			case 0, 1:
+				add(at, "crash without a dump", func() { f.Restart(); f.Wipe() })
+			case 2:
+				add(at, "flush", f.Wipe)
+			case 3, 4:
+				h.faults = append(h.faults, fault{max(0, at-span(400)), "dump", f.Save})
+				add(at, "crash with a dump", func() { f.Restart(); f.Restore() })
+			case 5:
+				step := time.Duration(r.IntN(2000)-500) * ms
+				add(at, fmt.Sprint("clock by ", step), func() { h.doubt[i] = h.marker(i); f.StepClock(step) })
+			}
+		}
+	}
+	slices.SortStableFunc(h.faults, func(a, b fault) int { return int(a.at - b.at) })
+}
