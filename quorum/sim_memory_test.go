@@ -60,7 +60,7 @@ func (h *history) admit(t *testing.T) (end func()) {
 	}
 	for wait := 0; h.votes() < len(h.gates)*len(h.fakes); wait++ {
 		if time.Sleep(10 * ms); wait > 500 {
-			t.Error("the group is not founded")
+			t.Errorf("history %d: the group is not founded", h.seed)
 			break
 		}
 	}

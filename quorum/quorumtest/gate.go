@@ -121,7 +121,7 @@ func (g *Gate) Look() admission.Look {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return admission.Look{
-		Connected: g.fake.reachable(), RunID: g.runID, Marker: g.marker, Standing: g.standing, Jumped: g.jumped,
+		Connected: g.runID != "" && g.fake.reachable(), RunID: g.runID, Marker: g.marker, Standing: g.standing, Jumped: g.jumped,
 	}
 }
 
