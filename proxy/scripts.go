@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"redlockproxy/proxy/lua"
+	"redlockproxy/proxy/metrics"
 	"redlockproxy/quorum"
 	"redlockproxy/resp"
 )
@@ -125,7 +126,7 @@ func (s *Server) eval(ctx context.Context, r resp.Eval) answer {
 	}
 	var reply resp.Reply
 	assume := s.scripts.assume(script.Digest(), r.Args)
-	a, t := s.commitAs(ctx, assume, resource, func(v *quorum.View) (err error) {
+	a, t := s.commit(ctx, metrics.Script, assume, resource, func(v *quorum.View) (err error) {
 		reply, err = script.Run(ctx, r.Keys, r.Args, s.host(v, r.ReadOnly))
 		return err
 	}, func() resp.Reply { return reply })
