@@ -21,7 +21,9 @@ import (
 	"redlockproxy/proxy/engine"
 	"redlockproxy/proxy/guard"
 	"redlockproxy/proxy/lane"
+	"redlockproxy/proxy/look"
 	"redlockproxy/proxy/metrics"
+	"redlockproxy/proxy/status"
 	"redlockproxy/quorum"
 )
 
@@ -43,6 +45,8 @@ type Server struct {
 	clients clients
 	stats   stats
 	metrics *metrics.Metrics
+	health  *status.Health
+	look    *look.Looker
 	opened  chan struct{} // closed when lanes is complete
 	watches sync.WaitGroup
 
@@ -74,6 +78,7 @@ func New(cfg conf.Config, version string, log zerolog.Logger, readFile func(stri
 		ctx:     ctx, stop: stop,
 		served:       make(chan error, 1),
 		opened:       make(chan struct{}),
+		health:       status.NewHealth(healthSlots, metrics.SlotTime),
 		droppedLines: func() int64 { return 0 },
 	}
 	s.stats.limits = newLimits()
@@ -86,6 +91,7 @@ func New(cfg conf.Config, version string, log zerolog.Logger, readFile func(stri
 		s.topology = single
 	}
 	s.metrics = metrics.New(metrics.Options{Topology: s.topology, Backends: names(configs), Version: version, Source: observed{s}})
+	s.look = s.looker(configs)
 	backends := make([]quorum.Backend, len(configs))
 	for i, lc := range configs {
 		l := lane.Open(lc)
@@ -252,6 +258,7 @@ func (s *Server) Failed() <-chan error { return s.served }
 func (s *Server) closeLanes() {
 	s.stop()
 	s.watches.Wait()
+	s.look.Close()
 	for _, l := range s.lanes {
 		l.Close()
 	}

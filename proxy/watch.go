@@ -17,8 +17,8 @@ const watchEvery = 100 * time.Millisecond
 // minute. A backend that is at its limit stalls again and again.
 const stallLines = 10
 
-// watch logs backends that stop answering, and those that answer again, until ctx
-// ends. A lane that waits for its backend can't say so itself; all other changes of
+// watch remembers how the backends are, and logs those that stop answering and those
+// that answer again, until ctx ends. A lane that waits for its backend can't say so itself; all other changes of
 // its state the lane logs.
 func (s *Server) watch(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
@@ -30,6 +30,7 @@ func (s *Server) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		s.noteHealth(time.Now())
 		for i, l := range s.lanes {
 			s.watchOne(l, &stalls[i])
 		}

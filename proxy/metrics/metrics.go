@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // Options say what is measured.
@@ -123,3 +124,32 @@ func (m *Metrics) SuccessRate() float64 { return m.window.successRate(time.Now()
 // History is what came of the acquisitions of the last five minutes, by SlotTime, the
 // oldest first.
 func (m *Metrics) History() []Slot { return m.window.all(time.Now()) }
+
+// Stales is how often Stale was called.
+func (m *Metrics) Stales() int64 { return value(m.stale) }
+
+// Operations are the counts of Ended and Acquisition, by operation and outcome in the
+// words of the labels; pairs that never came are left out.
+func (m *Metrics) Operations() map[string]map[string]int64 {
+	all := make(map[string]map[string]int64, len(words))
+	for op, w := range words {
+		all[w.operation] = map[string]int64{}
+		for how, c := range m.ended[op] {
+			if c == nil {
+				continue
+			}
+			if n := value(c); n > 0 {
+				all[w.operation][w.outcome[how]] = n
+			}
+		}
+	}
+	return all
+}
+
+func value(c prometheus.Counter) int64 {
+	var text dto.Metric
+	if err := c.Write(&text); err != nil {
+		return 0 // a counter of this package has nothing that could fail
+	}
+	return int64(text.GetCounter().GetValue())
+}
