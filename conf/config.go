@@ -25,10 +25,12 @@ type Config struct {
 
 // Server is what clients see.
 type Server struct {
-	Listen    string // where clients connect: "host:port" or "unix:/path"
-	Admin     string // where health is served by HTTP; "" is off
-	Protected bool   // refuse to start open to other machines without a password
-	Password  Secret // what clients must send; not set: none. Read from PasswordFile if that is set
+	Listen     string // where clients connect: "host:port" or "unix:/path"
+	Admin      string // where health, metrics and the status page are served by HTTP; "" is off
+	Protected  bool   // refuse to start open to other machines without a password
+	AdminPprof bool   // serve profiles of the Go runtime there, too
+
+	Password Secret // what clients must send; not set: none. Read from PasswordFile if that is set
 
 	PasswordFile string // path; its content, without the newline at the end, is Password
 	TLSCert      string // path, PEM; with TLSKey: clients must speak TLS

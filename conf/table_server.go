@@ -14,9 +14,13 @@ func accessRows(t *fields, s *Server) {
 Danger: on anything but loopback or a Unix socket others can reach the locks;
 set password or tls_client_ca, or the proxy refuses to start (see protected).`)
 	t.text("server.admin", &s.Admin, "127.0.0.1:9121", "host:port, :port, unix:/path; \"\" is off", checkAdmin,
-		`Where health is served by HTTP.
-/healthz says that the process lives, /readyz that a majority of the backends votes
-(status 503 if not). There is no login.`)
+		`Where health, metrics and the status page are served by HTTP.
+/ is the page, /metrics is for Prometheus, /healthz says that the process lives,
+/readyz that a majority of the backends votes (status 503 if not).
+Danger: there is no login. Who can connect sees the names of locks, no tokens.`)
+	t.flag("server.admin_pprof", &s.AdminPprof, false,
+		`Serve profiles of the running program at the admin address, under /debug/pprof/.
+Danger: whoever can connect there can make the proxy spend time on them.`)
 	t.flag("server.protected", &s.Protected, true,
 		`Refuse to start where other machines can connect and nothing is asked of them.
 That is: listen is neither loopback nor a Unix socket, and there is neither a

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"redlockproxy/proxy/engine"
+	"redlockproxy/proxy/metrics"
 	"redlockproxy/quorum"
 	"redlockproxy/resp"
 )
@@ -57,9 +58,9 @@ func (s *Server) finish(a answer, gone func() bool) resp.Reply {
 	}
 	switch {
 	case !valid:
-		g.line.result = "expired"
+		g.line.result = metrics.Expired
 	case gone():
-		g.line.result = "client gone"
+		g.line.result = metrics.ClientGone
 	default:
 		s.logAcquisition(g.line, g.locks)
 		return a.reply
@@ -81,7 +82,7 @@ type acquisition struct {
 	ttl      time.Duration
 	start    time.Time
 	tally    quorum.Tally
-	result   string
+	result   metrics.Outcome
 	token    int64 // a fencing number minted in the same step
 	minted   bool
 }

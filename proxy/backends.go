@@ -47,8 +47,17 @@ func (s *Server) laneConfig(i int, name string, o redis.Options) lane.Config {
 		Connect: c.Connect, Vote: c.Vote, Stall: c.Stall,
 		BackoffMin: c.BackoffMin, BackoffMax: c.BackoffMax,
 		BatchRequests: c.BatchRequests, BatchBytes: c.BatchBytes, Queue: c.Queue, Debts: c.Debts,
+		RoundTrip: s.roundTrip(i), Votes: s.votes,
 		Log: s.log,
 	}
+}
+
+func names(configs []lane.Config) []string {
+	all := make([]string, len(configs))
+	for i, c := range configs {
+		all[i] = c.Name
+	}
+	return all
 }
 
 // scriptBytes bounds the texts of all scripts that are kept.

@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"redlockproxy/proxy/engine"
+	"redlockproxy/proxy/metrics"
 	"redlockproxy/quorum"
 	"redlockproxy/resp"
 )
@@ -62,11 +63,15 @@ func (s *Server) acquire(ctx context.Context, client *session, r resp.Set, ttl t
 	line.tally = a.Tally
 	switch {
 	case err != nil:
-		line.result = unavailable
+		line.result = outcome(false, err)
+	case a.Late:
+		line.result = metrics.Expired
+	case a.Split:
+		line.result = metrics.Split
 	case !a.Won:
-		line.result = taken
+		line.result = metrics.Refused
 	default:
-		line.result = acquired
+		line.result = metrics.Done
 		return answer{reply: yes, grant: &grant{locks: []quorum.Lock{a.Lock}, instead: no, line: line}}
 	}
 	s.logAcquisition(line, nil)
@@ -98,7 +103,7 @@ func (s *Server) warnLasting(client *session, key string) {
 func (s *Server) increment(ctx context.Context, r resp.Incr) answer {
 	start := time.Now()
 	c, err := s.group.Increment(ctx, quorum.Key(r.Key), r.By)
-	s.logStep("counter", r.Key, start, c.Tally, outcome(true, err), func(e *zerolog.Event) {
+	s.logStep(metrics.Count, r.Key, start, c.Tally, outcome(true, err), func(e *zerolog.Event) {
 		if err == nil {
 			e.Int64("fencing_token", c.Number)
 		}
@@ -112,7 +117,7 @@ func (s *Server) increment(ctx context.Context, r resp.Incr) answer {
 func (s *Server) remove(ctx context.Context, names []string) answer {
 	start := time.Now()
 	n, err := s.group.Remove(ctx, unique(names))
-	s.logStep("release", names[0], start, quorum.Tally{}, outcome(n > 0, err), nil)
+	s.logStep(metrics.Release, names[0], start, quorum.Tally{}, outcome(n > 0, err), nil)
 	if err != nil {
 		return plain(failure(err))
 	}
@@ -136,6 +141,7 @@ func unique(names []string) []quorum.Key {
 func (s *Server) read(ctx context.Context, request resp.Request, full bool, names ...string) answer {
 	keys := unique(names)
 	held, err := s.group.Read(ctx, keys, full)
+	s.metrics.Ended(metrics.Read, outcome(true, err))
 	if err != nil {
 		return plain(failure(err))
 	}
@@ -150,21 +156,16 @@ func (s *Server) read(ctx context.Context, request resp.Request, full bool, name
 // writes.
 func (s *Server) transact(ctx context.Context, request resp.Request) answer {
 	var reply resp.Reply
-	return s.commit(ctx, engine.Assume(request), name(request), func(v *quorum.View) (err error) {
+	a, _ := s.commit(ctx, metrics.Write, engine.Assume(request), name(request), func(v *quorum.View) (err error) {
 		reply, err = s.engine.Apply(v, request)
 		return err
 	}, func() resp.Reply { return reply })
-}
-
-// commit runs a program, logs what it was about, and makes its answer.
-func (s *Server) commit(ctx context.Context, assume quorum.Assumption, resource string,
-	program quorum.Program, reply func() resp.Reply) answer {
-	a, _ := s.commitAs(ctx, assume, resource, program, reply)
 	return a
 }
 
-// commitAs is commit that also tells how the transaction went.
-func (s *Server) commitAs(ctx context.Context, assume quorum.Assumption, resource string,
+// commit runs a program, logs and counts what it was about, and makes its answer.
+// otherwise is what it counts as if it did nothing that has a name of its own.
+func (s *Server) commit(ctx context.Context, otherwise metrics.Operation, assume quorum.Assumption, resource string,
 	program quorum.Program, reply func() resp.Reply) (answer, quorum.Transaction) {
 	start := time.Now()
 	t, err := s.group.Transact(ctx, assume, program)
@@ -178,15 +179,19 @@ func (s *Server) commitAs(ctx context.Context, assume quorum.Assumption, resourc
 	case t.Tried&quorum.Creates != 0:
 		a.grant = s.noteAcquisition(t, err, resource, start)
 	case t.Tried&quorum.Removes != 0:
-		s.logStep("release", resource, start, t.Tally, result, nil)
+		s.logStep(metrics.Release, resource, start, t.Tally, result, nil)
 	case t.Tried&quorum.Prolongs != 0:
-		s.logStep("extension", resource, start, t.Tally, result, nil)
+		s.logStep(metrics.Extend, resource, start, t.Tally, result, nil)
 	case t.Tried&quorum.Counts != 0:
-		s.logStep("counter", resource, start, t.Tally, result, func(e *zerolog.Event) {
+		s.logStep(metrics.Count, resource, start, t.Tally, result, func(e *zerolog.Event) {
 			if t.Wrote {
 				e.Int64("fencing_token", t.Number)
 			}
 		})
+	case otherwise == metrics.Script:
+		s.metrics.Ended(otherwise, outcome(true, err)) // whether it refused, only it knows
+	default:
+		s.metrics.Ended(otherwise, result)
 	}
 	return a, t
 }
@@ -196,16 +201,17 @@ func (s *Server) commitAs(ctx context.Context, assume quorum.Assumption, resourc
 // whose locks are over before its reply is out, since only it knows what its refusal
 // would be.
 func (s *Server) noteAcquisition(t quorum.Transaction, err error, resource string, start time.Time) *grant {
-	line := acquisition{resource: resource, start: start, tally: t.Tally, result: acquired}
+	line := acquisition{resource: resource, start: start, tally: t.Tally, result: metrics.Done}
 	if len(t.Locks) > 0 {
 		line.resource, line.ttl = string(t.Locks[0].Key), t.Locks[0].TTL
 		line.token, line.minted = t.Number, t.Tried&quorum.Counts != 0
 		return &grant{locks: t.Locks, line: line, instead: resp.UnavailableReason("the lock's time was over before the answer could be given; it was released")}
 	}
 	if t.Wrote {
+		s.metrics.Ended(metrics.Script, metrics.Done)
 		return nil // it created keys and removed them again
 	}
-	line.result = taken
+	line.result = metrics.Refused
 	if err != nil {
 		line.result = outcome(false, err)
 	}

@@ -6,19 +6,27 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"redlockproxy/proxy/metrics"
 	"redlockproxy/quorum"
 )
 
-// Results in log lines.
-const (
-	acquired    = "acquired"
-	taken       = "taken"
-	unavailable = "unavailable"
-)
+// results are the words for outcomes in log lines. Those of an acquisition differ in
+// part.
+var results = [...]string{
+	metrics.Done: "done", metrics.Refused: "refused", metrics.Unavailable: "unavailable", metrics.Failed: "error",
+}
 
-// logAcquisition writes the one line that each attempt to get a lock leaves. The
-// token never stands in it.
+// acquisitionResults are the words for the outcomes of an acquisition.
+var acquisitionResults = [...]string{
+	metrics.Done: "acquired", metrics.Refused: "taken", metrics.Unavailable: "unavailable", metrics.Failed: "error",
+	metrics.Split: "split", metrics.Expired: "expired", metrics.ClientGone: "client gone",
+}
+
+// logAcquisition counts an attempt to get a lock, and writes the one line that each
+// of them leaves. The token never stands in it.
 func (s *Server) logAcquisition(a acquisition, locks []quorum.Lock) {
+	took := time.Since(a.start)
+	s.metrics.Acquisition(a.result, took)
 	e := s.log.Info()
 	if e == nil {
 		return
@@ -27,27 +35,36 @@ func (s *Server) logAcquisition(a acquisition, locks []quorum.Lock) {
 	if a.minted {
 		e.Int64("fencing_token", a.token)
 	}
-	e.Int("nodes_reached", a.tally.Reached()).Int64("ttl_ms", a.ttl.Milliseconds())
+	if s.single() {
+		e.Bool("replica_promoted", s.promoted())
+	} else {
+		e.Int("nodes_reached", a.tally.Reached())
+	}
+	e.Int64("ttl_ms", a.ttl.Milliseconds())
 	if len(locks) > 0 && locks[0].TTL > 0 {
 		e.Int64("validity_ms", locks[0].Validity().Milliseconds())
 	}
-	e.Float64("elapsed_ms", millis(time.Since(a.start))).Str("result", a.result).Msg("acquisition")
+	e.Float64("elapsed_ms", millis(took)).Str("result", acquisitionResults[a.result]).Msg("acquisition")
 }
 
-// logStep writes a line, at debug, for a release, an extension or a counter.
-func (s *Server) logStep(kind, resource string, start time.Time, t quorum.Tally, result string, more func(*zerolog.Event)) {
+// steps are the words for operations in log lines.
+var steps = [...]string{metrics.Release: "release", metrics.Extend: "extension", metrics.Count: "counter"}
+
+// logStep counts a release, an extension or a counter, and writes a line, at debug.
+func (s *Server) logStep(op metrics.Operation, resource string, start time.Time, t quorum.Tally, result metrics.Outcome, more func(*zerolog.Event)) {
+	s.metrics.Ended(op, result)
 	e := s.log.Debug()
 	if e == nil {
 		return
 	}
 	e.Str("topology", s.topology).Str("resource", shown(resource))
-	if t.N > 0 {
+	if t.N > 0 && !s.single() {
 		e.Int("nodes_reached", t.Reached())
 	}
 	if more != nil {
 		more(e)
 	}
-	e.Float64("elapsed_ms", millis(time.Since(start))).Str("result", result).Msg(kind)
+	e.Float64("elapsed_ms", millis(time.Since(start))).Str("result", results[result]).Msg(steps[op])
 }
 
 // maxShown is how many bytes of a key stand in a log line. Keys can be as long as
@@ -66,16 +83,18 @@ func millis(d time.Duration) float64 {
 	return float64(d.Microseconds()) / 1000
 }
 
-// outcome is the word for how a step ended.
-func outcome(done bool, err error) string {
+// outcome is how a step ended.
+func outcome(done bool, err error) metrics.Outcome {
 	var short *quorum.UnavailableError
 	switch {
 	case errors.As(err, &short):
-		return unavailable
+		return metrics.Unavailable
+	case errors.Is(err, quorum.ErrChanged):
+		return metrics.Refused
 	case err != nil:
-		return "error"
+		return metrics.Failed
 	case done:
-		return "done"
+		return metrics.Done
 	}
-	return "refused"
+	return metrics.Refused
 }

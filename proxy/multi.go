@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"redlockproxy/proxy/metrics"
 	"redlockproxy/quorum"
 	"redlockproxy/resp"
 )
@@ -157,7 +158,7 @@ func (c *session) exec(ctx context.Context) answer {
 			resource = name(q.request)
 		}
 	}
-	a := c.s.commit(ctx, assume, resource, func(v *quorum.View) error {
+	a, _ := c.s.commit(ctx, metrics.Script, assume, resource, func(v *quorum.View) error {
 		replies = make(resp.Array, 0, len(m.queued))
 		for _, w := range m.watched {
 			if err := v.Expect(w.key, w.was); err != nil {

@@ -174,7 +174,7 @@ func TestOneBackendIsTheTopologySingle(t *testing.T) {
 	w.start(sockets(w.backends), 1)
 	c := w.client()
 	c.want(ok, "SET", "lock", "t", "NX", "PX", "30000")
-	w.wantLine("acquisition", "elapsed_ms level message nodes_reached resource result topology ttl_ms validity_ms", line{"topology": "single", "nodes_reached": 1})
+	w.wantLine("acquisition", "elapsed_ms level message replica_promoted resource result topology ttl_ms validity_ms", line{"topology": "single", "replica_promoted": false})
 	c.want(nil, "SET", "lock", "u", "NX", "PX", "30000")
 	c.want(int64(1), "EVAL", release, "1", "lock", "t")
 	w.gone("lock")

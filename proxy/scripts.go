@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"redlockproxy/proxy/lua"
+	"redlockproxy/proxy/metrics"
 	"redlockproxy/quorum"
 	"redlockproxy/resp"
 )
@@ -124,11 +125,16 @@ func (s *Server) eval(ctx context.Context, r resp.Eval) answer {
 		resource = r.Keys[0]
 	}
 	var reply resp.Reply
+	var last *quorum.View
 	assume := s.scripts.assume(script.Digest(), r.Args)
-	a, t := s.commitAs(ctx, assume, resource, func(v *quorum.View) (err error) {
+	a, t := s.commit(ctx, metrics.Script, assume, resource, func(v *quorum.View) (err error) {
+		last = v
 		reply, err = script.Run(ctx, r.Keys, r.Args, s.host(v, r.ReadOnly))
 		return err
 	}, func() resp.Reply { return reply })
+	if !t.Wrote && s.stale(ctx, script, r, last) {
+		s.metrics.Stale()
+	}
 	s.scripts.learn(script.Digest(), t, r.Args)
 	return a
 }

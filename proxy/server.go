@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,9 @@ import (
 	"redlockproxy/proxy/engine"
 	"redlockproxy/proxy/guard"
 	"redlockproxy/proxy/lane"
+	"redlockproxy/proxy/look"
+	"redlockproxy/proxy/metrics"
+	"redlockproxy/proxy/status"
 	"redlockproxy/quorum"
 )
 
@@ -40,6 +44,11 @@ type Server struct {
 	scripts *scripts
 	clients clients
 	stats   stats
+	metrics *metrics.Metrics
+	health  *status.Health
+	look    *look.Looker
+	opened  chan struct{} // closed when lanes is complete
+	watches sync.WaitGroup
 
 	droppedLines func() int64 // by the log's writer, which does not wait for a slow reader
 
@@ -52,6 +61,9 @@ type Server struct {
 // stats are the few numbers that the server itself counts.
 type stats struct {
 	connections, commands, rejected atomic.Int64
+
+	limits     map[string]*atomic.Int64 // what clients have hit
+	promotions atomic.Int64             // of the one backend, when the last acquisition was logged
 }
 
 // New makes a server and begins to connect to its backends. The backends' TLS
@@ -59,28 +71,34 @@ type stats struct {
 func New(cfg conf.Config, version string, log zerolog.Logger, readFile func(string) ([]byte, error)) (*Server, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
-		cfg: cfg, log: log, version: version, topology: "redlock", runID: newRunID(),
+		cfg: cfg, log: log, version: version, topology: redlock, runID: newRunID(),
 		started: time.Now(),
 		engine:  engine.Engine{MaxTTL: cfg.Group.MaxTTL},
 		scripts: newScripts(scriptCache(cfg.Script), cfg.Script.Cache),
 		ctx:     ctx, stop: stop,
 		served:       make(chan error, 1),
+		opened:       make(chan struct{}),
+		health:       status.NewHealth(healthSlots, metrics.SlotTime),
 		droppedLines: func() int64 { return 0 },
 	}
+	s.stats.limits = newLimits()
 	configs, err := s.laneConfigs(readFile)
 	if err != nil {
 		stop()
 		return nil, err
 	}
+	if len(configs) == 1 {
+		s.topology = single
+	}
+	s.metrics = metrics.New(metrics.Options{Topology: s.topology, Backends: names(configs), Version: version, Source: observed{s}})
+	s.look = s.looker(configs)
 	backends := make([]quorum.Backend, len(configs))
 	for i, lc := range configs {
 		l := lane.Open(lc)
 		s.lanes = append(s.lanes, l)
 		backends[i] = l
 	}
-	if len(backends) == 1 {
-		s.topology = "single"
-	}
+	close(s.opened)
 	s.group, err = quorum.NewGroup(backends, quorum.Config{
 		VoteLimit: cfg.Lane.Vote, AnswerWithin: cfg.Server.AnswerWithin,
 		Attempts: cfg.Lock.Attempts, RetryDelay: cfg.Lock.RetryDelay, RetryJitter: cfg.Lock.RetryJitter,
@@ -90,6 +108,7 @@ func New(cfg conf.Config, version string, log zerolog.Logger, readFile func(stri
 		s.closeLanes()
 		return nil, err
 	}
+	s.watches.Go(func() { s.watch(ctx) })
 	return s, nil
 }
 
@@ -126,8 +145,10 @@ func (s *Server) serve(ln net.Listener, config *tls.Config) {
 		HalfCommand:  c.HalfCommand, HandshakeTime: c.Handshake, WriteStall: c.WriteStall, Idle: c.Idle,
 	}, guard.Hooks{
 		Accepted: func() { s.stats.connections.Add(1) },
-		Refused:  func() { s.stats.rejected.Add(1) },
+		Refused:  func() { s.stats.rejected.Add(1); s.hit(limitClients) },
+		Timeout:  func(cause guard.Cause) { s.hit(string(cause)) },
 		ProtocolError: func(cause guard.Cause) {
+			s.hit(string(cause))
 			s.log.Debug().Str("cause", string(cause)).Msg("a client broke the protocol and was cut off")
 		},
 		AcceptError: func(err error) { s.log.Error().Err(err).Msg("clients can't be accepted") },
@@ -235,6 +256,9 @@ func (s *Server) flush(ctx context.Context) {
 func (s *Server) Failed() <-chan error { return s.served }
 
 func (s *Server) closeLanes() {
+	s.stop()
+	s.watches.Wait()
+	s.look.Close()
 	for _, l := range s.lanes {
 		l.Close()
 	}

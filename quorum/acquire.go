@@ -30,6 +30,8 @@ func (l Lock) Valid() bool { return l.TTL == 0 || l.Validity() > 0 }
 // Acquisition is how the attempt to get a lock ended.
 type Acquisition struct {
 	Won      bool
+	Split    bool // not Won, because several wanted the key and none of them got a majority
+	Late     bool // not Won, because the grants came when the lock's time was over
 	Lock     Lock
 	Tally    Tally // of the last attempt
 	Attempts int
@@ -70,8 +72,13 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 		case result == Unavailable:
 			// An attempt before this one was refused by a majority, and that stands. This
 			// one may have had hardly any time left: contention is not an outage.
+			a.Split = true
 			return a, nil
-		case result == Won, taken(r), attempt >= g.cfg.Attempts, !g.pause(op):
+		case result == Won, taken(r):
+			a.Late = result == Won
+			return a, nil
+		case attempt >= g.cfg.Attempts, !g.pause(op):
+			a.Split = true
 			return a, nil
 		}
 		refused = true

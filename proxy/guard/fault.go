@@ -26,6 +26,15 @@ const (
 	CauseWriteStall  Cause = "write_stall"
 )
 
+// Causes are all of them.
+func Causes() []Cause {
+	return []Cause{
+		CauseMultibulkLength, CauseBulkLength, CauseExpectedDollar, CauseBigLine, CauseBigCommand,
+		CauseQuotes, CauseInline, CauseUnauthenticated, CauseCrossProtocol,
+		CauseHandshake, CauseAuth, CauseHalfCommand, CauseIdle, CauseWriteStall,
+	}
+}
+
 // A fault is why a client's bytes are no command. After it the connection can
 // not be used, since nobody knows where the next command would begin.
 type fault struct {

@@ -61,7 +61,7 @@ func (e unfitError) Error() string { return string(e) }
 // unfit is why a backend with this greeting can't be used.
 func (g Greeting) unfit() error {
 	switch {
-	case g.Role != "" && g.Role != "master":
+	case g.Role != "" && g.Role != primary:
 		return unfitError("it is a replica: its primary decides what it holds; list independent primaries")
 	case g.Cluster:
 		return unfitError("it is in cluster mode: failovers forget locks; list independent primaries")
@@ -120,6 +120,7 @@ func (l *Lane) greet(ctx context.Context, c connection) (Greeting, error) {
 		}
 	}
 	g := greeting(server, replication)
+	l.meet(g)
 	if err := g.unfit(); err != nil {
 		return g, err
 	}

@@ -37,6 +37,13 @@ type Config struct {
 	// every backend that is fit.
 	Standing func(Greeting) (voter bool)
 
+	// RoundTrip is told how long each batch took, by the lane's goroutine; nil for nobody.
+	RoundTrip func(time.Duration)
+
+	// Votes says in a line of the log what a change of this backend's state means for
+	// the group; nil for nothing.
+	Votes func() string
+
 	Log zerolog.Logger
 }
 
@@ -74,7 +81,10 @@ type Lane struct {
 
 	state     atomic.Int32
 	busySince atomic.Int64 // when the batch under way was sent, in Unix nanoseconds; 0 for none
+	roundTrip atomic.Int64 // of the last probe, in nanoseconds
 	lostDebts atomic.Int64
+	counts    counts
+	clock     clock
 
 	mu    sync.Mutex
 	open  bool // a connection serves the queue
@@ -83,11 +93,16 @@ type Lane struct {
 	owed  int           // debts in queue
 	wake  chan struct{}
 
+	greeting Greeting // the last one
+	noted    State    // the state that was reported last, logged or not
+	since    time.Time
+	reason   string
+
 	// Only the run goroutine uses these.
 	connID   int64 // the last connection's number at the backend
 	runID    string
-	reported State // the state that was logged last
-	warned   bool  // about the fence
+	reporter reporter
+	warned   bool // about the fence
 
 	tried   chan struct{} // closed after the first attempt to connect
 	stop    context.CancelFunc
@@ -108,7 +123,7 @@ func Open(cfg Config) *Lane {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &Lane{
 		cfg:      cfg,
-		reported: unreported,
+		reporter: reporter{told: unreported},
 		wake:     make(chan struct{}, 1),
 		tried:    make(chan struct{}),
 		stop:     stop,
@@ -165,7 +180,7 @@ func (l *Lane) Name() string { return l.cfg.Name }
 // Send implements quorum.Backend.
 func (l *Lane) Send(call *quorum.Call) {
 	if err := l.enqueue(call); err != nil {
-		call.Round.Vote(l.cfg.Index, quorum.Answer{Vote: quorum.Failed, Unsent: true, Err: err})
+		l.vote(call, quorum.Answer{Vote: quorum.Failed, Unsent: true, Err: err})
 	}
 }
 
@@ -234,7 +249,7 @@ func (l *Lane) take(batch []item) []item {
 	}
 	l.mu.Unlock()
 	for _, c := range late {
-		c.Round.Vote(l.cfg.Index, quorum.Answer{Vote: quorum.Failed, Unsent: true, Err: errLate})
+		l.vote(c, quorum.Answer{Vote: quorum.Failed, Unsent: true, Err: errLate})
 	}
 	return batch
 }
@@ -264,7 +279,7 @@ func (l *Lane) down(err error) {
 		case it.mark != nil:
 			close(it.mark)
 		case it.call != nil:
-			it.call.Round.Vote(l.cfg.Index, quorum.Answer{Vote: quorum.Failed, Unsent: true, Err: err})
+			l.vote(it.call, quorum.Answer{Vote: quorum.Failed, Unsent: true, Err: err})
 		}
 	}
 }

@@ -48,11 +48,7 @@ func (l *Lane) change(err error) {
 		to = Unfit
 	}
 	l.state.Store(int32(to))
-	if l.reported != to {
-		l.reported = to
-		l.cfg.Log.Warn().Str("backend", l.cfg.Name).Str("state", to.String()).AnErr("reason", err).
-			Msg("backend has no vote")
-	}
+	l.report(to, err, Greeting{})
 }
 
 // serve opens the queue and sends batches until the connection fails or ctx ends.
@@ -62,15 +58,13 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	if !s.voter {
 		state = Learner
 	}
-	l.reported = state
-	l.cfg.Log.Info().Str("backend", l.cfg.Name).Str("state", state.String()).Str("run_id", g.RunID).
-		Str("version", g.Version).Msg("backend is connected")
 	// A read that waits for the backend knows nothing of ctx's end; closing the
 	// connection under it does.
 	unblock := context.AfterFunc(ctx, func() { _ = conn.client.Close() })
 	defer unblock()
 	l.up()
 	l.state.Store(int32(state)) // not before requests are taken
+	l.report(state, nil, g)
 	up()
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
@@ -84,6 +78,7 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 			err = s.batch(ctx)
 		case <-tick.C:
 			l.again()
+			l.report(state, nil, g) // if there were too many changes to log them all
 			err = s.probe(ctx)
 		case <-ctx.Done():
 			err = errClosed
@@ -93,10 +88,10 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	return err
 }
 
-// probeEvery is how often an idle connection is tried. A backend that has restarted
-// meanwhile would otherwise be noticed by the first request, which fails by it: after
-// a restart of one backend after the other at night, the first of the morning would
-// find no quorum.
+// probeEvery is how often the connection is tried. On an idle one, a backend that has
+// restarted meanwhile would otherwise be noticed by the first request, which fails by
+// it: after a restart of one backend after the other at night, the first of the morning
+// would find no quorum.
 const probeEvery = time.Second
 
 // A session is the use of one connection.
@@ -109,19 +104,6 @@ type session struct {
 	items []item
 	cmds  []redis.Cmd // the items' commands, in one piece of memory for all batches
 	used  time.Time   // when something was sent last
-}
-
-// probe sees whether the connection of an idle lane is still good.
-func (s *session) probe(ctx context.Context) error {
-	if time.Since(s.used) < probeEvery {
-		return nil
-	}
-	ctx, done := s.busy(ctx)
-	defer done()
-	if err := s.conn.Ping(ctx).Err(); err != nil && !isReply(err) {
-		return err
-	}
-	return nil
 }
 
 // busy begins a wait for the backend, and returns how to end it. Meanwhile the lane
@@ -153,6 +135,9 @@ func (s *session) batch(ctx context.Context) error {
 		_ = pipe.Process(ctx, &s.cmds[i]) // only queues it
 	}
 	trouble := exec(ctx, pipe)
+	if s.lane.cfg.RoundTrip != nil {
+		s.lane.cfg.RoundTrip(time.Since(s.used))
+	}
 	for i := range s.cmds {
 		stamp(&s.cmds[i], trouble)
 	}
@@ -279,7 +264,7 @@ func (s *session) deliver(it item, answer quorum.Answer) {
 	if answer.Err != nil {
 		answer.Err = fmt.Errorf("backend %s: %w", s.lane.cfg.Name, answer.Err)
 	}
-	it.call.Round.Vote(s.lane.cfg.Index, answer)
+	s.lane.vote(it.call, answer)
 }
 
 // lost is the first trouble with the connection itself, as opposed to an error that

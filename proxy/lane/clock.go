@@ -1,0 +1,130 @@
+package lane
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// clockWindow is how long a movement of a backend's clock is remembered. It is looked
+// at once in probeEvery, so this bounds the number of looks that are kept, too.
+const clockWindow = 5 * time.Minute
+
+// A clock watches how a backend's clock moves against this process's monotonic one.
+// Whether the two show the same time does not matter for locks, since a backend counts
+// a ttl by itself; that its clock is set or runs at another rate does.
+type clock struct {
+	mu    sync.Mutex
+	start time.Time // what offsets are counted from
+	looks []look    // oldest first
+}
+
+// A look is one comparison.
+type look struct {
+	at     time.Time
+	offset time.Duration // the backend's clock less ours
+	doubt  time.Duration // half the round trip: the offset is right to within this
+}
+
+// note takes a time that the backend told between two moments.
+func (c *clock) note(asked, heard, told time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.start.IsZero() {
+		c.start = asked
+	}
+	for len(c.looks) > 0 && heard.Sub(c.looks[0].at) > clockWindow {
+		c.looks = c.looks[1:]
+	}
+	half := heard.Sub(asked) / 2
+	// By the monotonic clock, whatever our own wall clock does meanwhile.
+	ours := c.start.Round(0).Add(asked.Sub(c.start) + half)
+	c.looks = append(c.looks, look{at: heard, offset: told.Sub(ours), doubt: half})
+}
+
+// drift is how far the clock is from where it would be had it kept pace since some
+// look of the window: the largest such distance, less what the round trips leave in
+// doubt, so that a slow network looks like no drift. Positive means that the backend's
+// clock has gained. known is false before the second look.
+func (c *clock) drift() (d time.Duration, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.looks) < 2 {
+		return 0, false
+	}
+	now := c.looks[len(c.looks)-1]
+	for _, then := range c.looks[:len(c.looks)-1] {
+		if moved := certain(now.offset-then.offset, now.doubt+then.doubt); moved.Abs() > d.Abs() {
+			d = moved
+		}
+	}
+	return d, true
+}
+
+// certain is the part of a distance that a doubt can't explain.
+func certain(d, doubt time.Duration) time.Duration {
+	switch {
+	case d > doubt:
+		return d - doubt
+	case d < -doubt:
+		return d + doubt
+	}
+	return 0
+}
+
+// forget begins anew: another process, perhaps on another machine, is at the address.
+func (c *clock) forget() {
+	c.mu.Lock()
+	c.looks = nil
+	c.mu.Unlock()
+}
+
+// Drift is how far the backend's clock has moved against this process's monotonic
+// clock within the last five minutes, as far as that is certain; positive if it has
+// gained. It is measured once a second while the lane is connected. known is false as
+// long as there is nothing to compare: right after another process was found at the
+// address, or where the user may not call TIME.
+func (l *Lane) Drift() (d time.Duration, known bool) { return l.clock.drift() }
+
+// probe asks the backend for its time: that tells whether the connection is still
+// good, how long a round trip takes, and how the clock moves.
+func (s *session) probe(ctx context.Context) error {
+	ctx, done := s.busy(ctx)
+	defer done()
+	cmd := redis.NewSliceCmd(ctx, "TIME")
+	asked := time.Now()
+	err := s.conn.Process(ctx, cmd)
+	heard := time.Now()
+	if err != nil {
+		if isReply(err) && !turned(err) {
+			return nil // it may not ask, but the connection is good
+		}
+		return err
+	}
+	s.lane.roundTrip.Store(int64(heard.Sub(asked)))
+	if told, err := timeOf(cmd.Val()); err == nil {
+		s.lane.clock.note(asked, heard, told)
+	}
+	return nil
+}
+
+// timeOf reads a reply to TIME: seconds and microseconds, as texts.
+func timeOf(reply []any) (time.Time, error) {
+	if len(reply) != 2 {
+		return time.Time{}, errUnexpected
+	}
+	var parts [2]int64
+	for i, p := range reply {
+		text, _ := p.(string)
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return time.Time{}, errors.Join(errUnexpected, err)
+		}
+		parts[i] = n
+	}
+	return time.Unix(parts[0], parts[1]*1000), nil
+}

@@ -1,0 +1,206 @@
+package look
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redlockproxy/quorum"
+)
+
+// Backend is where one backend is, and how to log in.
+type Backend struct {
+	Name    string // its address
+	Options redis.Options
+}
+
+// Config says where to look.
+type Config struct {
+	Backends []Backend
+
+	// Limit is the longest time for one backend's part in a look. > 0
+	Limit time.Duration
+
+	// Votes tells whether a backend's word counts at the moment; nil means that all
+	// that answer have a vote.
+	Votes func(backend int) bool
+
+	// Hidden tells whether a key is none of the clients'; nil for none.
+	Hidden func(key string) bool
+}
+
+// A Looker looks at the backends of a group. Its methods may be called from any
+// goroutine.
+type Looker struct {
+	cfg     Config
+	salt    []byte
+	clients []*redis.Client
+}
+
+// Open makes a Looker. It connects when it is first asked. Close it.
+func Open(cfg Config) *Looker {
+	l := &Looker{cfg: cfg, salt: make([]byte, 16)}
+	_, _ = rand.Read(l.salt) // never fails
+	for _, b := range cfg.Backends {
+		o := b.Options
+		o.MaxRetries, o.DialerRetries = -1, 1
+		o.DialTimeout, o.ReadTimeout, o.WriteTimeout = cfg.Limit, cfg.Limit, cfg.Limit
+		o.ContextTimeoutEnabled, o.DisableIdentity, o.Protocol = true, true, 2
+		// One look at a time needs one connection; a second one is room for the pool to
+		// replace it. They are given back when nobody has looked for a while.
+		o.PoolSize, o.MinIdleConns, o.ConnMaxIdleTime = 2, 0, 30*time.Second
+		l.clients = append(l.clients, redis.NewClient(&o))
+	}
+	return l
+}
+
+// Close ends all connections.
+func (l *Looker) Close() {
+	for _, c := range l.clients {
+		_ = c.Close() // nothing is under way that could be lost
+	}
+}
+
+// Kind is what sort of thing a backend holds under a key.
+type Kind string
+
+// The kinds.
+const (
+	Unknown Kind = "unknown" // the backend did not say
+	Absent  Kind = "absent"
+	String  Kind = "string"
+	Other   Kind = "other" // a list, a hash, …: never a lock
+)
+
+// Held is what one backend holds under one key.
+type Held struct {
+	Backend string `json:"backend"`
+	Kind    Kind   `json:"kind"`
+	Token   string `json:"token,omitempty"`  // a hash of the client's value: the same for the same value
+	Stored  string `json:"stored,omitempty"` // a hash of all that is stored: the same for the same attempt
+	TTL     int64  `json:"ttl_ms"`           // milliseconds left there; -1 if it never expires
+	Agreed  bool   `json:"agreed"`           // it is what a majority holds
+	Error   string `json:"error,omitempty"`
+
+	held  quorum.Held
+	votes bool
+}
+
+// Key is one key, as all backends see it.
+type Key struct {
+	Name   string `json:"name"`
+	Answer Answer `json:"answer"`
+	// Validity is how long the group would say that the holder may still rely on it, in
+	// milliseconds; -1 if it never expires, 0 if nothing is held.
+	Validity int64  `json:"validity_ms"`
+	Token    string `json:"token,omitempty"` // a hash of what the group would answer
+	Holders  int    `json:"holders"`         // backends that hold what the majority holds or, without one, anything
+	Held     []Held `json:"held"`
+}
+
+// Answer is what the group makes of a key.
+type Answer string
+
+// The answers.
+const (
+	Free      Answer = "free"      // nobody holds it, and no backend has anything left of it
+	Leftover  Answer = "leftover"  // nobody holds it; some backends have a remnant, which is no lock
+	Taken     Answer = "held"      // a majority holds the same
+	Undecided Answer = "undecided" // the backends that don't answer could make a majority
+)
+
+// Key looks at one key on all backends.
+func (l *Looker) Key(ctx context.Context, name string) Key {
+	return l.keys(ctx, []string{name})[0]
+}
+
+// keys looks at some keys on all backends.
+func (l *Looker) keys(ctx context.Context, names []string) []Key {
+	all := make([][]Held, len(l.clients))
+	var wg sync.WaitGroup
+	for i := range l.clients {
+		wg.Go(func() { all[i] = l.ask(ctx, i, names) })
+	}
+	wg.Wait()
+	keys := make([]Key, len(names))
+	for k, name := range names {
+		keys[k] = Key{Name: name}
+		for i := range all {
+			keys[k].Held = append(keys[k].Held, all[i][k])
+		}
+		l.judge(ctx, &keys[k])
+	}
+	return keys
+}
+
+// ask is what one backend holds under each key.
+func (l *Looker) ask(ctx context.Context, backend int, names []string) []Held {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.Limit)
+	defer cancel()
+	values := make([]*redis.StringCmd, len(names))
+	times := make([]*redis.DurationCmd, len(names))
+	_, err := l.clients[backend].Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, name := range names {
+			values[i], times[i] = p.Get(ctx, name), p.PTTL(ctx, name)
+		}
+		return nil
+	})
+	trouble := ""
+	if err != nil && !isReply(err) {
+		trouble = err.Error()
+	}
+	held := make([]Held, len(names))
+	for i := range held {
+		held[i] = Held{Backend: l.cfg.Backends[backend].Name, Kind: Unknown, Error: trouble, votes: l.cfg.Votes == nil || l.cfg.Votes(backend)}
+		if trouble == "" {
+			held[i].fill(values[i], times[i], l.hash)
+		}
+	}
+	return held
+}
+
+// fill takes in what a backend replied.
+func (h *Held) fill(value *redis.StringCmd, left *redis.DurationCmd, hash func(string) string) {
+	text, err := value.Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		h.Kind = Absent
+		return
+	case err != nil && redis.HasErrorPrefix(err, "WRONGTYPE"):
+		h.Kind, h.held.Kind, h.held.Type = Other, quorum.Other, "other"
+	case err != nil:
+		h.Error = err.Error()
+		return
+	default:
+		stored := quorum.Stored(text)
+		h.Kind, h.held.Kind, h.held.Stored = String, quorum.String, stored
+		h.Token, h.Stored = hash(stored.Value()), hash(text)
+	}
+	h.held.TTL = quorum.NoTTL
+	h.TTL = -1
+	// -2 means that it has expired between the two commands, and it is shown as it was.
+	if d, err := left.Result(); err == nil && d != -1 {
+		h.TTL = max(0, d.Milliseconds())
+		h.held.TTL = time.Duration(h.TTL) * time.Millisecond
+	}
+}
+
+// hash is a short hash of a value. It is keyed, since a token may be a short number
+// that could be found by trying them all.
+func (l *Looker) hash(text string) string {
+	mac := hmac.New(sha256.New, l.salt)
+	_, _ = mac.Write([]byte(text)) // never fails
+	return hex.EncodeToString(mac.Sum(nil)[:4])
+}
+
+func isReply(err error) bool {
+	_, reply := err.(redis.Error)
+	return reply
+}
