@@ -28,6 +28,16 @@ type grant struct {
 
 func plain(reply resp.Reply) answer { return answer{reply: reply} }
 
+// failure puts an error of the group into a reply.
+func (s *Server) failure(err error) resp.Reply {
+	reply := failure(err)
+	var short *quorum.UnavailableError
+	if why := s.noQuorumBecause(); why != "" && errors.As(err, &short) {
+		return reply.(resp.Error).Because(why)
+	}
+	return reply
+}
+
 // failure puts an error into a reply.
 func failure(err error) resp.Reply {
 	var refusal resp.Error

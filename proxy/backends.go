@@ -48,7 +48,19 @@ func (s *Server) laneConfig(i int, name string, o redis.Options) lane.Config {
 		BackoffMin: c.BackoffMin, BackoffMax: c.BackoffMax,
 		BatchRequests: c.BatchRequests, BatchBytes: c.BatchBytes, Queue: c.Queue, Debts: c.Debts,
 		RoundTrip: s.roundTrip(i), Votes: s.votes,
+		Admission: admissionRule(s.cfg, i), Twin: s.twin(i),
 		Log: s.log,
+	}
+}
+
+// twin finds another backend that is the same process.
+func (s *Server) twin(index int) func(runID string) string {
+	return func(runID string) string {
+		i := s.twins.meet(index, runID)
+		if i < 0 {
+			return ""
+		}
+		return s.cfg.Group.Backends[i].String()
 	}
 }
 

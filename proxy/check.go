@@ -62,8 +62,7 @@ func Check(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(st
 }
 
 func inspectAll(ctx context.Context, cfg conf.Config, readFile func(string) ([]byte, error)) ([]lane.Report, []string, error) {
-	redis.SetLogger(libraryLog{zerolog.Nop()}) // what it would print, the table says
-	s := &Server{cfg: cfg, log: zerolog.Nop()}
+	s := quiet(cfg)
 	configs, err := s.laneConfigs(readFile)
 	if err != nil {
 		return nil, nil, err
@@ -77,6 +76,13 @@ func inspectAll(ctx context.Context, cfg conf.Config, readFile func(string) ([]b
 	}
 	wg.Wait()
 	return reports, names, nil
+}
+
+// quiet is a server that only knows how to reach its backends, and logs nothing: what
+// there is to say the command prints.
+func quiet(cfg conf.Config) *Server {
+	redis.SetLogger(libraryLog{zerolog.Nop()})
+	return &Server{cfg: cfg, log: zerolog.Nop()}
 }
 
 // judge says what is to be known of each backend, and which must not be used.
@@ -113,15 +119,6 @@ func dash(s string) string {
 }
 
 func shorten(s string, n int) string { return s[:min(n, len(s))] }
-
-// Init is for groups whose backends are to be marked by hand.
-func Init(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(string) ([]byte, error)) error {
-	if err := Check(ctx, cfg, out, readFile); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(out, "Nothing to mark: in this version every fit backend votes.")
-	return err
-}
 
 // Ping asks the server on this machine for a PONG, as a health check does: no
 // backend takes part.

@@ -88,7 +88,7 @@ func (s *Server) unavailable(err error, no resp.Reply) resp.Reply {
 	if s.cfg.Server.UnavailableReply == "nil" && errors.As(err, &short) {
 		return no
 	}
-	return failure(err)
+	return s.failure(err)
 }
 
 // warnLasting says, once per client, that it takes locks which never expire: if
@@ -109,7 +109,7 @@ func (s *Server) increment(ctx context.Context, r resp.Incr) answer {
 		}
 	})
 	if err != nil {
-		return plain(failure(err))
+		return plain(s.failure(err))
 	}
 	return plain(resp.Int(c.Number))
 }
@@ -119,7 +119,7 @@ func (s *Server) remove(ctx context.Context, names []string) answer {
 	n, err := s.group.Remove(ctx, unique(names))
 	s.logStep(metrics.Release, names[0], start, quorum.Tally{}, outcome(n > 0, err), nil)
 	if err != nil {
-		return plain(failure(err))
+		return plain(s.failure(err))
 	}
 	return plain(resp.Int(n))
 }
@@ -143,11 +143,11 @@ func (s *Server) read(ctx context.Context, request resp.Request, full bool, name
 	held, err := s.group.Read(ctx, keys, full)
 	s.metrics.Ended(metrics.Read, outcome(true, err))
 	if err != nil {
-		return plain(failure(err))
+		return plain(s.failure(err))
 	}
 	reply, err := s.engine.Apply(quorum.Known(keys, held), request)
 	if err != nil {
-		return plain(failure(err))
+		return plain(s.failure(err))
 	}
 	return plain(reply)
 }
@@ -171,7 +171,7 @@ func (s *Server) commit(ctx context.Context, otherwise metrics.Operation, assume
 	t, err := s.group.Transact(ctx, assume, program)
 	a := answer{}
 	if err != nil {
-		a.reply = failure(err)
+		a.reply = s.failure(err)
 	} else {
 		a.reply = reply()
 	}

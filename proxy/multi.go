@@ -130,7 +130,7 @@ func (c *session) watch(ctx context.Context, names []string) resp.Reply {
 	}
 	held, err := c.s.group.Read(ctx, keys, true)
 	if err != nil {
-		return failure(err)
+		return c.s.failure(err)
 	}
 	for i, k := range keys {
 		if !c.multi.room(c, len(k)+len(held[i].Stored)) {

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog/diode"
 
 	"redlockproxy/conf"
+	"redlockproxy/proxy/lane"
 )
 
 // logBuffer is how many log lines may wait to be written. More are dropped and
@@ -57,6 +58,11 @@ func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writ
 	}
 	s.droppedLines = dropped.Load
 	s.awaitBackends(ctx)
+	if err := s.mistaken(); err != nil {
+		s.closeLanes()
+		return fmt.Errorf("the list of backends can't be used:\n%w", err)
+	}
+	s.awaitVotes(ctx)
 	adm, err := s.serveAdmin()
 	if err != nil {
 		s.closeLanes()
@@ -92,6 +98,33 @@ func (s *Server) awaitBackends(ctx context.Context) {
 	for _, l := range s.lanes {
 		select {
 		case <-l.Tried():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// votesWait is how long a start waits for a quorum of votes where there are
+// connections enough: a new group is founded in a few milliseconds, and backends that
+// have restarted are refilled in less than a second.
+const votesWait = time.Second
+
+// awaitVotes lets the first client find a group that can decide, if that is a matter
+// of a moment.
+func (s *Server) awaitVotes(ctx context.Context) {
+	const look = 5 * time.Millisecond
+	for range votesWait / look {
+		able := 0 // to vote as soon as they are admitted
+		for _, l := range s.lanes {
+			if l.State() >= lane.Learner {
+				able++
+			}
+		}
+		if s.voters() >= s.group.Q() || able < s.group.Q() {
+			return
+		}
+		select {
+		case <-time.After(look):
 		case <-ctx.Done():
 			return
 		}

@@ -118,7 +118,7 @@ func (x *scripts) prepare(r resp.Eval) {
 func (s *Server) eval(ctx context.Context, r resp.Eval) answer {
 	script, err := s.find(r)
 	if err != nil {
-		return plain(failure(err))
+		return plain(s.failure(err))
 	}
 	resource := ""
 	if len(r.Keys) > 0 {

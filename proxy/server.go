@@ -25,6 +25,7 @@ import (
 	"redlockproxy/proxy/metrics"
 	"redlockproxy/proxy/status"
 	"redlockproxy/quorum"
+	"redlockproxy/quorum/admission"
 )
 
 // A Server is one proxy: a listener for clients, and a group of backends. Listen
@@ -40,6 +41,8 @@ type Server struct {
 	lanes   []*lane.Lane
 	own     []*embedded.Backend // the stand-ins, when there are no other backends
 	group   *quorum.Group
+	keeper  *admission.Keeper // nil where backends need no admission
+	twins   twins
 	engine  engine.Engine
 	scripts *scripts
 	clients clients
@@ -109,6 +112,7 @@ func New(cfg conf.Config, version string, log zerolog.Logger, readFile func(stri
 		return nil, err
 	}
 	s.watches.Go(func() { s.watch(ctx) })
+	s.keep(ctx)
 	return s, nil
 }
 

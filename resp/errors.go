@@ -153,9 +153,15 @@ func Unavailable(granted, refused, failed, n, q int) Error {
 		strconv.Itoa(q) + " needed")
 }
 
+// Because adds to an answer of Unavailable why backends have no vote.
+func (e Error) Because(why string) Error { return e + ": " + Error(clean(why)) }
+
 // UnavailableReason is Unavailable with a reason other than the votes: no round
 // was possible at all, or several did not settle it.
 func UnavailableReason(why string) Error { return Error("UNAVAILABLE " + clean(why)) }
+
+// ErrReservedKey is the answer to a command that names ReservedKey.
+const ErrReservedKey = Error("UNSUPPORTED the key " + ReservedKey + ": it is where backends keep what the proxy must know of them; use another name")
 
 // TTLTooLong is the answer to a time to live above the configured maximum.
 func TTLTooLong(max time.Duration) Error {

@@ -1,5 +1,9 @@
 package resp
 
+// ReservedKey is the one key that no command may name: the backends keep their
+// markers there.
+const ReservedKey = "~redlock-proxy:marker"
+
 // Parse turns the words of one command into what the client asked for. The name
 // may be in any case, keys and values may be any bytes or none. The error is
 // always an Error, ready to be sent.
@@ -14,6 +18,11 @@ func Parse(args []string) (Request, error) {
 	}
 	if c.parse == nil {
 		return nil, Unsupported(c.Name)
+	}
+	for _, key := range Keys(args) {
+		if key == ReservedKey {
+			return nil, ErrReservedKey
+		}
 	}
 	return c.parse(c.Name, args)
 }

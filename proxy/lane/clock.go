@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // clockWindow is how long a movement of a backend's clock is remembered. It is looked
@@ -91,22 +89,22 @@ func (c *clock) forget() {
 func (l *Lane) Drift() (d time.Duration, known bool) { return l.clock.drift() }
 
 // probe asks the backend for its time: that tells whether the connection is still
-// good, how long a round trip takes, and how the clock moves.
+// good, how long a round trip takes, and how the clock moves; and for its marker.
 func (s *session) probe(ctx context.Context) error {
 	ctx, done := s.busy(ctx)
 	defer done()
-	cmd := redis.NewSliceCmd(ctx, "TIME")
+	pipe := s.conn.Pipeline()
+	cmd := pipe.Do(ctx, "TIME")
+	end := s.addLast(ctx, pipe)
 	asked := time.Now()
-	err := s.conn.Process(ctx, cmd)
+	err := exec(ctx, pipe)
 	heard := time.Now()
-	if err != nil {
-		if isReply(err) && !turned(err) {
-			return nil // it may not ask, but the connection is good
-		}
+	if err = lost(err, cmd); err != nil {
 		return err
 	}
+	s.see(end)
 	s.lane.roundTrip.Store(int64(heard.Sub(asked)))
-	if told, err := timeOf(cmd.Val()); err == nil {
+	if told, err := shownBy(cmd); err == nil { // a user that may not ask has a good connection all the same
 		s.lane.clock.note(asked, heard, told)
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"redlockproxy/quorum/admission"
 )
 
 // options are the caller's, with everything spelled out that the lane's promises
@@ -45,6 +47,8 @@ type Greeting struct {
 	RunID, Version string
 	Role           string // master, slave
 	Cluster        bool
+	Policy         string // maxmemory-policy
+	Marker         string // the text of its marker; "" if it has none
 }
 
 func (g Greeting) dialect() dialect {
@@ -67,6 +71,39 @@ func (g Greeting) unfit() error {
 		return unfitError("it is in cluster mode: failovers forget locks; list independent primaries")
 	}
 	return nil
+}
+
+// unfit is why the backend can't be used by this group.
+func (l *Lane) unfit(g Greeting) error {
+	if err := g.unfit(); err != nil {
+		return err
+	}
+	if l.cfg.Twin != nil && g.RunID != "" {
+		if name := l.cfg.Twin(g.RunID); name != "" {
+			return unfitError("it is the same server as " + name + ": it must not vote twice")
+		}
+	}
+	rule := l.cfg.Admission
+	switch {
+	case rule == nil:
+		return nil
+	case g.RunID == "":
+		return unfitError("it does not tell its run_id, so that nobody could know whether it has restarted: give the proxy's user the right to INFO")
+	}
+	if m, standing := rule.Judge(g.Marker, g.RunID); standing == admission.Foreign {
+		return foreign(*rule, m)
+	}
+	return nil
+}
+
+// foreign is why a backend with this marker can't be used by the rule's group.
+func foreign(rule admission.Rule, m admission.Marker) error {
+	is := "has a marker that can't be read"
+	if m.Group != "" {
+		is = "is marked as " + m.Identity.String()
+	}
+	return unfitError(fmt.Sprintf("it %s, and this group has it as %s: two lists could decide against each other; correct group.name or group.backends, "+
+		"or, if the server is to change its group, delete its key %s", is, rule.Identity, admission.MarkerKey))
 }
 
 // A connection is one TCP connection, with a go-redis client of its own: a pool
@@ -106,6 +143,8 @@ func (l *Lane) greet(ctx context.Context, c connection) (Greeting, error) {
 	id := pipe.Do(ctx, "CLIENT", "ID")
 	server := pipe.Do(ctx, "INFO", "server")
 	replication := pipe.Do(ctx, "INFO", "replication")
+	memory := pipe.Do(ctx, "INFO", "memory")
+	mark := pipe.Do(ctx, "GET", string(admission.MarkerKey))
 	loads := make([]*redis.Cmd, len(scripts))
 	for i, script := range scripts {
 		loads[i] = pipe.Do(ctx, "SCRIPT", "LOAD", script.text)
@@ -119,10 +158,15 @@ func (l *Lane) greet(ctx context.Context, c connection) (Greeting, error) {
 			return Greeting{}, err
 		}
 	}
-	g := greeting(server, replication)
+	g := greeting(server, replication, memory)
+	var told bool
+	g.Marker, told = markerText(mark)
 	l.meet(g)
-	if err := g.unfit(); err != nil {
+	if err := l.unfit(g); err != nil {
 		return g, err
+	}
+	if !told {
+		return g, fmt.Errorf("its marker can't be read: %w", mark.Err())
 	}
 	if err := l.fence(ctx, c, g); err != nil {
 		return g, err
@@ -154,14 +198,16 @@ func (l *Lane) fence(ctx context.Context, c connection, g Greeting) error {
 
 // greeting picks what matters out of two INFO replies; what the backend would not
 // tell stays empty.
-func greeting(server, replication *redis.Cmd) Greeting {
+func greeting(server, replication, memory *redis.Cmd) Greeting {
 	text, _ := server.Text()
 	repl, _ := replication.Text()
+	mem, _ := memory.Text()
 	return Greeting{
 		RunID:   infoField(text, "run_id"),
 		Version: infoField(text, "redis_version"),
 		Cluster: infoField(text, "redis_mode") == "cluster",
 		Role:    infoField(repl, "role"),
+		Policy:  infoField(mem, "maxmemory_policy"),
 	}
 }
 

@@ -86,3 +86,6 @@ func (l *Lane) meet(g Greeting) {
 
 // primary is the role of a primary in INFO.
 const primary = "master"
+
+// Refilled counts a refill.
+func (l *Lane) Refilled() { l.counts.refills.Add(1) }

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"redlockproxy/quorum"
+	"redlockproxy/quorum/admission"
 )
 
 // Config is one lane's. All durations are > 0.
@@ -32,10 +33,13 @@ type Config struct {
 	Queue                     int // the most requests that wait
 	Debts                     int // the most removals that are kept
 
-	// Standing decides whether the backend may vote, from what it said in its
-	// greeting. A backend without a vote gets every write all the same. Nil admits
-	// every backend that is fit.
-	Standing func(Greeting) (voter bool)
+	// Admission is how the backend's marker is judged: only a backend that is admitted
+	// votes, though each gets every write. Nil lets every backend vote that is fit.
+	Admission *admission.Rule
+
+	// Twin is told the run_id of each process that is met, and names another backend
+	// of the group that is the same process, if there is one. Nil for no such look.
+	Twin func(runID string) (name string)
 
 	// RoundTrip is told how long each batch took, by the lane's goroutine; nil for nobody.
 	RoundTrip func(time.Duration)
@@ -104,6 +108,10 @@ type Lane struct {
 	reporter reporter
 	warned   bool // about the fence
 
+	standing standing
+	aside    *redis.Client // for what must not wait in the queue, or keep others waiting
+	probes   chan struct{} // holds at most one wish to look at the backend at once
+
 	tried   chan struct{} // closed after the first attempt to connect
 	stop    context.CancelFunc
 	stopped chan struct{}
@@ -125,6 +133,8 @@ func Open(cfg Config) *Lane {
 		cfg:      cfg,
 		reporter: reporter{told: unreported},
 		wake:     make(chan struct{}, 1),
+		probes:   make(chan struct{}, 1),
+		aside:    redis.NewClient(options(cfg)),
 		tried:    make(chan struct{}),
 		stop:     stop,
 		stopped:  make(chan struct{}),
@@ -140,6 +150,7 @@ func Open(cfg Config) *Lane {
 func (l *Lane) Close() {
 	l.stop()
 	<-l.stopped
+	_ = l.aside.Close() // nothing is under way: whoever asks ends before
 }
 
 // Flush waits until everything that is queued by now has been answered, or until ctx

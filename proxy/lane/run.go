@@ -53,23 +53,23 @@ func (l *Lane) change(err error) {
 
 // serve opens the queue and sends batches until the connection fails or ctx ends.
 func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()) error {
-	s := session{lane: l, conn: conn, dialect: g.dialect(), voter: l.cfg.Standing == nil || l.cfg.Standing(g)}
-	state := Voter
-	if !s.voter {
-		state = Learner
-	}
+	s := session{lane: l, conn: conn, dialect: g.dialect(), token: l.standing.meets(l.cfg.Admission, g)}
+	defer l.standing.leaves()
 	// A read that waits for the backend knows nothing of ctx's end; closing the
 	// connection under it does.
 	unblock := context.AfterFunc(ctx, func() { _ = conn.client.Close() })
 	defer unblock()
 	l.up()
-	l.state.Store(int32(state)) // not before requests are taken
-	l.report(state, nil, g)
+	err := s.stands(g) // not before requests are taken
 	up()
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
-	var err error
-	for err == nil {
+	for token := always; err == nil; {
+		if s.token != token {
+			token = s.token
+			err = s.stands(g)
+			tick.Reset(s.probeInterval())
+		}
 		select {
 		case <-l.wake:
 			// Whoever else can run now goes first: what they send joins this batch.
@@ -78,7 +78,9 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 			err = s.batch(ctx)
 		case <-tick.C:
 			l.again()
-			l.report(state, nil, g) // if there were too many changes to log them all
+			l.report(State(l.state.Load()), nil, g) // if there were too many changes to log them all
+			err = s.probe(ctx)
+		case <-l.probes:
 			err = s.probe(ctx)
 		case <-ctx.Done():
 			err = errClosed
@@ -94,12 +96,24 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 // would find no quorum.
 const probeEvery = time.Second
 
+// learnerProbe is how often a backend without a vote is looked at: another proxy may
+// have refilled it.
+const learnerProbe = 50 * time.Millisecond
+
+func (s *session) probeInterval() time.Duration {
+	if s.token == "" {
+		return learnerProbe
+	}
+	return probeEvery
+}
+
 // A session is the use of one connection.
 type session struct {
 	lane    *Lane
 	conn    connection
 	dialect dialect
-	voter   bool
+	token   string // with which the backend votes, "" if it does not: see standing
+	counts  bool   // whether the votes that are delivered count
 
 	items []item
 	cmds  []redis.Cmd // the items' commands, in one piece of memory for all batches
@@ -134,7 +148,9 @@ func (s *session) batch(ctx context.Context) error {
 		s.cmds[i] = *redis.NewCmd(ctx, s.words(it)...)
 		_ = pipe.Process(ctx, &s.cmds[i]) // only queues it
 	}
+	end := s.addLast(ctx, pipe)
 	trouble := exec(ctx, pipe)
+	s.counts = s.see(end)
 	if s.lane.cfg.RoundTrip != nil {
 		s.lane.cfg.RoundTrip(time.Since(s.used))
 	}
@@ -225,7 +241,9 @@ func (s *session) askAgain(ctx context.Context) error {
 	}
 	var trouble error
 	if broken == nil {
+		end := s.addLast(ctx, pipe)
 		trouble = exec(ctx, pipe)
+		s.counts = s.see(end)
 	}
 	for n, i := range again {
 		stamp(second[n], trouble)
@@ -258,7 +276,7 @@ func (s *session) deliver(it item, answer quorum.Answer) {
 		}
 		return
 	}
-	if !s.voter && answer.Vote != quorum.Failed {
+	if !s.counts && answer.Vote != quorum.Failed {
 		answer = quorum.Answer{Vote: quorum.Failed, Err: errLearner}
 	}
 	if answer.Err != nil {

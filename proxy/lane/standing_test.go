@@ -2,7 +2,6 @@ package lane
 
 import (
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,15 +9,22 @@ import (
 
 	"redlockproxy/proxy/redistest"
 	"redlockproxy/quorum"
+	"redlockproxy/quorum/admission"
 )
+
+// testRule is that of a lane's only backend.
+var testRule = admission.Rule{Identity: admission.Identity{Group: "g", N: 5, Place: 1}, Quiet: 200 * time.Millisecond}
+
+// admit marks a server as a voter, as a keeper does that has refilled it.
+func admit(server *redistest.Server, l *Lane, token string) {
+	m := admission.Marker{Identity: testRule.Identity, Role: admission.Voter, RunID: l.Look().RunID, Token: token, Quiet: testRule.Quiet}
+	server.MustDo("SET", string(admission.MarkerKey), m.String())
+}
 
 func TestLearnerGetsEveryWriteAndHasNoVote(t *testing.T) {
 	server := redistest.Start(t)
-	var admitted atomic.Bool
 	cfg := tcp(server.Addr())
-	cfg.Standing = func(g Greeting) bool {
-		return admitted.Load() && len(g.RunID) == 40 && g.Role == "master" && !g.Cluster
-	}
+	cfg.Admission = &testRule
 	l := open(t, cfg)
 	if l.State() != Learner {
 		t.Fatalf("state %s", l.State())
@@ -37,10 +43,88 @@ func TestLearnerGetsEveryWriteAndHasNoVote(t *testing.T) {
 	l.Owe(debt("lock", "x"))
 	eventually(t, "the debt is paid", func() bool { return server.Get("lock") == "" })
 
-	admitted.Store(true)
-	server.Restart()
+	admit(server, l, "AAAAAAAAAAAAAAAA")
 	eventually(t, "it votes", func() bool { return l.State() == Voter })
 	wantVote(t, ask(t, l, acquireOp("lock", "z")), quorum.Granted)
+}
+
+// Whatever takes a backend's memory takes its vote, from the very batch in which it
+// happened, and until it is admitted anew.
+func TestVoteIsLostWithTheMemory(t *testing.T) {
+	for name, forget := range map[string]func(*redistest.Server){
+		"flush":   func(s *redistest.Server) { s.MustDo("FLUSHALL") },
+		"swap":    func(s *redistest.Server) { s.MustDo("SWAPDB", "0", "1") },
+		"restart": func(s *redistest.Server) { s.Restart() },
+		"another admission": func(s *redistest.Server) {
+			m, _ := admission.Parse(s.Get(string(admission.MarkerKey)))
+			m.Token = "BBBBBBBBBBBBBBBB"
+			s.MustDo("SET", string(admission.MarkerKey), m.String())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Start(t)
+			cfg := tcp(server.Addr())
+			cfg.Admission = &testRule
+			l := open(t, cfg)
+			admit(server, l, "AAAAAAAAAAAAAAAA")
+			eventually(t, "it votes", func() bool { return l.State() == Voter })
+			wantVote(t, ask(t, l, acquireOp("a", "x")), quorum.Granted)
+			forget(server)
+			if a := ask(t, l, acquireOp("b", "x")); a.Vote != quorum.Failed {
+				t.Errorf("vote %d", a.Vote)
+			}
+			if name == "another admission" {
+				eventually(t, "it votes again", func() bool { return l.State() == Voter })
+				return
+			}
+			eventually(t, "it is a learner", func() bool { return l.State() == Learner })
+			admit(server, l, "CCCCCCCCCCCCCCCC")
+			eventually(t, "it votes again", func() bool { return l.State() == Voter })
+		})
+	}
+}
+
+// A backend of another group must not be used, and keeps its marker.
+func TestBackendOfAnotherGroupIsUnfit(t *testing.T) {
+	server := redistest.Start(t)
+	other := admission.Marker{Identity: admission.Identity{Group: "g", N: 5, Place: 2}, Role: admission.Voter, RunID: "x", Token: "AAAAAAAAAAAAAAAA"}
+	server.MustDo("SET", string(admission.MarkerKey), other.String())
+	cfg, log := logged(tcp(server.Addr()))
+	cfg.Admission = &testRule
+	l := Open(cfg)
+	t.Cleanup(l.Close)
+	<-l.Tried()
+	eventually(t, "it is unfit", func() bool { return l.State() == Unfit })
+	wantUnsent(t, ask(t, l, acquireOp("k", "x")), errDown)
+	if log.lines("it is marked as g 2/5, and this group has it as g 1/5") != 1 {
+		t.Errorf("log:\n%s", log)
+	}
+	if text := server.Get(string(admission.MarkerKey)); text != other.String() {
+		t.Errorf("its marker is now %q", text)
+	}
+}
+
+// A clock that jumps takes the vote at once, in the batch that shows it.
+func TestVoteIsLostWhenTheClockJumps(t *testing.T) {
+	var st standing
+	rule := testRule
+	st.meets(&rule, Greeting{RunID: "r"})
+	text := admission.Marker{Identity: rule.Identity, Role: admission.Voter, RunID: "r", Token: "AAAAAAAAAAAAAAAA", Quiet: rule.Quiet}.String()
+	now := time.Now()
+	at := func(ours, theirs time.Duration) string {
+		return st.sees(&rule, text, now.Add(theirs), ours, ours+time.Millisecond)
+	}
+	for i := range 5 {
+		if d := time.Duration(i) * time.Second; at(d, d+d/200) == "" {
+			t.Fatalf("no vote after %s", d)
+		}
+	}
+	if at(5*time.Second, 5300*time.Millisecond) != "" {
+		t.Error("it votes although its clock jumped by 300 ms")
+	}
+	if at(6*time.Second, 6*time.Second) != "" {
+		t.Error("it votes again because its clock jumped back")
+	}
 }
 
 func TestReplicasAndClusterNodesAreUnfit(t *testing.T) {

@@ -1,0 +1,180 @@
+package lane
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redlockproxy/quorum/admission"
+)
+
+// standing is what the lane knows of its backend's right to vote.
+type standing struct {
+	mu        sync.Mutex
+	connected bool
+	runID     string
+	text      string // the marker's, when it was judged last
+	marker    admission.Marker
+	is        admission.Standing
+	clock     admission.Clock
+	jumped    bool
+}
+
+// always is the token of a backend that needs no admission.
+const always = "always"
+
+// meets begins a connection to a process: what was known of another does not count.
+func (st *standing) meets(rule *admission.Rule, g Greeting) (token string) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.runID != g.RunID {
+		st.runID, st.clock, st.jumped = g.RunID, admission.Clock{}, false
+	}
+	st.connected = true
+	st.judge(rule, g.Marker)
+	return st.token(rule)
+}
+
+func (st *standing) judge(rule *admission.Rule, text string) {
+	if rule != nil {
+		st.text = text
+		st.marker, st.is = rule.Judge(text, st.runID)
+	}
+}
+
+// sees takes what stood at the end of a pipeline: the marker, and what the backend's
+// clock showed between two readings of our own. It returns the token with which the
+// backend votes by now, "" if it does not.
+func (st *standing) sees(rule *admission.Rule, text string, shown time.Time, asked, heard time.Duration) string {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if text != st.text {
+		st.judge(rule, text)
+	}
+	if !shown.IsZero() && !st.clock.Add(shown, asked, heard) {
+		st.jumped = true
+	}
+	return st.token(rule)
+}
+
+// leaves ends a connection.
+func (st *standing) leaves() {
+	st.mu.Lock()
+	st.connected = false
+	st.mu.Unlock()
+}
+
+func (st *standing) token(rule *admission.Rule) string {
+	switch {
+	case rule == nil:
+		return always
+	case st.is != admission.Admitted || st.jumped:
+		return ""
+	}
+	return st.marker.Token
+}
+
+func (st *standing) foreign() (admission.Marker, bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.marker, st.is == admission.Foreign
+}
+
+// Look implements admission.Member.
+func (l *Lane) Look() admission.Look {
+	l.standing.mu.Lock()
+	defer l.standing.mu.Unlock()
+	st := &l.standing
+	return admission.Look{Connected: st.connected, RunID: st.runID, Marker: st.marker, Standing: st.is, Jumped: st.jumped}
+}
+
+// ResetClock implements admission.Member.
+func (l *Lane) ResetClock() {
+	l.standing.mu.Lock()
+	l.standing.clock, l.standing.jumped = admission.Clock{}, false
+	l.standing.mu.Unlock()
+	l.Probe()
+}
+
+// Probe implements admission.Member.
+func (l *Lane) Probe() {
+	select {
+	case l.probes <- struct{}{}:
+	default:
+	}
+}
+
+// last are the commands at the end of a pipeline that say whether the votes in it
+// count: the marker, and the backend's clock. Only what comes last can tell that the
+// backend has forgotten nothing before it.
+type last struct {
+	marker, clock *redis.Cmd
+	asked         time.Duration
+}
+
+func (s *session) addLast(ctx context.Context, pipe redis.Pipeliner) last {
+	if s.lane.cfg.Admission == nil {
+		return last{}
+	}
+	return last{pipe.Do(ctx, "GET", string(admission.MarkerKey)), pipe.Do(ctx, "TIME"), sinceBoot()}
+}
+
+// see takes the answers to the last commands. It tells whether the votes of the same
+// pipeline count: those of a backend that was admitted before it, and has been since.
+func (s *session) see(e last) (count bool) {
+	rule := s.lane.cfg.Admission
+	if rule == nil {
+		return true
+	}
+	heard := sinceBoot()
+	text, ok := markerText(e.marker)
+	if !ok {
+		return false
+	}
+	shown, _ := shownBy(e.clock) // a user that may not ask has no clock that is watched
+	before := s.token
+	s.token = s.lane.standing.sees(rule, text, shown, e.asked, heard)
+	return before != "" && before == s.token
+}
+
+// markerText is the marker's text, "" if there is none. ok is false without an answer.
+func markerText(cmd *redis.Cmd) (text string, ok bool) {
+	switch v, err := cmd.Result(); {
+	case err == redis.Nil:
+		return "", true
+	case isWrongType(err):
+		return "(of another type)", true
+	case err != nil:
+		return "", false
+	default:
+		text, ok = v.(string)
+		return text, ok
+	}
+}
+
+func shownBy(cmd *redis.Cmd) (time.Time, error) {
+	list, err := cmd.Slice()
+	if err != nil {
+		return time.Time{}, err
+	}
+	return timeOf(list)
+}
+
+// stands makes the lane's state what the session's token says. It returns an error if
+// the backend turned out to be another group's.
+func (s *session) stands(g Greeting) error {
+	state := Voter
+	if s.token == "" {
+		state = Learner
+	}
+	if m, ok := s.lane.standing.foreign(); ok {
+		return foreign(*s.lane.cfg.Admission, m)
+	}
+	s.lane.state.Store(int32(state))
+	s.lane.report(state, nil, g)
+	return nil
+}
+
+var _ admission.Member = (*Lane)(nil)
