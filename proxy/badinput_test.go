@@ -41,7 +41,7 @@ func (p *pair) compare(args ...string) {
 
 func (p *pair) flush() {
 	for _, s := range p.servers {
-		s.MustDo("FLUSHALL")
+		s.Empty()
 	}
 }
 

@@ -72,6 +72,7 @@ func inspectAll(ctx context.Context, cfg conf.Config, readFile func(string) ([]b
 	var wg sync.WaitGroup
 	for i, lc := range configs {
 		names[i] = lc.Name
+		lc.Twin = nil // judge names both
 		wg.Go(func() { reports[i] = lane.Inspect(ctx, lc) })
 	}
 	wg.Wait()

@@ -34,10 +34,10 @@ func TestAdditiveExtensionLevelsTheBackends(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.rest()
-		r.expect("L", "a", "a", "a", "", "a")
+		r.expectAll("L", "a")
 		first, _ := r.fakes[0].Peek("L")
 		for i, f := range r.fakes {
-			if h, ok := f.Peek("L"); ok && h.TTL != first.TTL {
+			if h, ok := f.Peek("L"); ok && (h.TTL-first.TTL).Abs() > 10*ms { // what was put back was sent a little later
 				t.Errorf("backend %d has %v left, the first %v", i+1, h.TTL, first.TTL)
 			}
 		}

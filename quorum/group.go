@@ -42,13 +42,19 @@ type Config struct {
 // that share one only wait for each other's enqueueing, which takes no I/O.
 const stripes = 256
 
+// A stripe keeps the order of the calls for its keys, and counts them.
+type stripe struct {
+	mu   sync.Mutex
+	turn uint64
+}
+
 // A Group is the fixed set of N backends that decide together. It keeps nothing
 // that safety depends on (I9). Its methods may be called from any goroutine.
 type Group struct {
 	cfg      Config
 	backends []Backend
 	seed     maphash.Seed
-	order    [stripes]sync.Mutex
+	order    [stripes]stripe
 	timers   timers
 }
 
@@ -87,6 +93,9 @@ func unavailable(t Tally) error { return &UnavailableError{Tally: t} }
 // its keys, so that calls for one key enter all backends in one order (I6).
 func (g *Group) send(call *Call, skip func(backend int) bool, keys ...Key) {
 	unlock := g.lockOrder(keys)
+	if r, ok := call.Round.(*round); ok {
+		r.turn = g.order[g.stripe(keys[0])].turn
+	}
 	for i, b := range g.backends {
 		if skip == nil || !skip(i) {
 			b.Send(call)
@@ -107,9 +116,10 @@ func (g *Group) run(ctx limited, op Op, over func(*round) bool, keys ...Key) *ro
 // gives them back.
 func (g *Group) lockOrder(keys []Key) func() {
 	if len(keys) == 1 {
-		mu := &g.order[g.stripe(keys[0])]
-		mu.Lock()
-		return mu.Unlock
+		s := &g.order[g.stripe(keys[0])]
+		s.mu.Lock()
+		s.turn++
+		return s.mu.Unlock
 	}
 	held := make([]int, 0, len(keys))
 	for _, k := range keys {
@@ -118,11 +128,12 @@ func (g *Group) lockOrder(keys []Key) func() {
 	slices.Sort(held)
 	held = slices.Compact(held)
 	for _, s := range held {
-		g.order[s].Lock()
+		g.order[s].mu.Lock()
+		g.order[s].turn++
 	}
 	return func() {
 		for _, s := range held {
-			g.order[s].Unlock()
+			g.order[s].mu.Unlock()
 		}
 	}
 }

@@ -50,8 +50,12 @@ func (c *client) did(e event, op func() (int64, error)) event {
 
 func (c *client) work() {
 	for c.now() < c.h.span {
-		time.Sleep(time.Duration(c.random.IntN(25000)) * time.Microsecond)
-		switch n := c.random.IntN(100); {
+		time.Sleep(time.Duration(c.random.Int64N(int64(c.h.think))))
+		n := c.random.IntN(100)
+		if c.h.forgets && n < 32 && c.random.IntN(2) == 0 {
+			n = 50 // locks are what a memory is for; counters are settled in fewer histories
+		}
+		switch {
 		case n < 20:
 			c.did(event{op: "increment", key: simCounter}, func() (int64, error) {
 				count, err := c.group.Increment(context.Background(), simCounter, 1)
@@ -84,7 +88,7 @@ func (c *client) readCounter(full bool) {
 }
 
 func (c *client) remove() {
-	key := simLocks[c.random.IntN(len(simLocks))]
+	key := simLocks[c.random.IntN(c.h.locks)]
 	c.did(event{op: "remove", key: key}, func() (int64, error) {
 		n, err := c.group.Remove(context.Background(), []quorum.Key{key})
 		return int64(n), err
@@ -100,7 +104,7 @@ func (c *client) ttl() time.Duration {
 }
 
 func (c *client) acquire() {
-	e := event{op: "acquire", key: simLocks[c.random.IntN(len(simLocks))], value: c.shared, ttl: c.ttl()}
+	e := event{op: "acquire", key: simLocks[c.random.IntN(c.h.locks)], value: c.shared, ttl: c.ttl()}
 	if e.value == "" {
 		e.value = fmt.Sprint("client ", c.number, " at ", c.now())
 	}

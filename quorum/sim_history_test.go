@@ -29,8 +29,10 @@ type plan struct {
 	longTTLs bool // locks last until they are released, so that leftovers show
 	restless int  // 1 to 4: how often something fails
 	drift    bool
-	removals bool // plain deletions, which take locks from their owners
-	forgets  bool // backends lose their memory, and must be admitted to vote
+	removals bool          // plain deletions, which take locks from their owners
+	forgets  bool          // backends lose their memory, and must be admitted to vote
+	locks    int           // how many keys are locked
+	think    time.Duration // the longest pause of a client
 }
 
 func planFor(seed uint64) plan {
@@ -38,6 +40,8 @@ func planFor(seed uint64) plan {
 	return plan{
 		seed:     seed,
 		span:     1500 * ms,
+		locks:    len(simLocks),
+		think:    25 * ms,
 		backends: []int{5, 5, 5, 3, 7}[r.IntN(5)],
 		groups:   1 + r.IntN(3),
 		clients:  4 + r.IntN(5),
@@ -193,6 +197,10 @@ func (h *history) planFaults(r *rand.Rand, links [][]*quorumtest.Link) {
 	}
 	span := func(most int) time.Duration { return time.Duration(1+r.IntN(most*1000)) * time.Microsecond }
 	calm := 3000 / (h.restless * h.restless)
+	longest := 300 // of a mode or a delay, in milliseconds
+	if h.forgets {
+		longest = int(2 * briefVotes / ms)
+	}
 	for i, f := range h.fakes {
 		for at := span(calm); at < h.span; at += span(calm) {
 			mode := modes[r.IntN(len(modes))]
@@ -203,13 +211,13 @@ func (h *history) planFaults(r *rand.Rand, links [][]*quorumtest.Link) {
 				add(at, fmt.Sprint("next lost ", i), func() { f.Next(quorumtest.LostReply, 2) })
 			default:
 				add(at, fmt.Sprint("mode ", mode, " of ", i), func() { f.SetMode(mode) })
-				at += span(300)
+				at += span(longest)
 				add(at, fmt.Sprint("release ", i), f.Release)
 			}
 		}
 		for g := range links {
 			for at := span(2 * calm); at < h.span; at += span(2 * calm) {
-				late := span(300)
+				late := span(longest)
 				add(at, fmt.Sprint("hold ", g, " to ", i), func() { links[g][i].Hold(late) })
 			}
 		}

@@ -19,8 +19,17 @@ import (
 func TestSimulationOfBackendsThatForget(t *testing.T) {
 	simulate(t, func(p *plan) {
 		p.forgets = true
-		p.span, p.groups, p.clients = 700*ms, 1+p.groups%2, 2+p.clients%3 // many small ones find more than few big ones
+		// Small histories in which little else happens find more than big ones.
+		p.span, p.think, p.locks, p.clients, p.restless = 600*ms, 12*ms, 1, 3+p.clients%3, 1+p.restless%2
 	})
+}
+
+// briefVotes is how long votes are waited for where backends forget: the shorter, the
+// more losses there are in a history.
+const briefVotes = 30 * ms
+
+func brief(c *quorum.Config) {
+	c.VoteLimit, c.AnswerWithin, c.RetryDelay = briefVotes, 2*briefVotes, briefVotes/3
 }
 
 // gated is linked with a gate before each link: backends must be admitted to vote.
@@ -36,13 +45,14 @@ func (h *history) gated(seed uint64, jitter time.Duration, delays []time.Duratio
 		backends[i] = gates[i]
 	}
 	h.gates = append(h.gates, gates)
-	return newGroup(h.t, seed, backends, change...), links
+	return newGroup(h.t, seed, backends, append(change, brief)...), links
 }
 
 func admissionConfig() admission.Config {
 	s := settings(0)
+	brief(&s)
 	return admission.Config{
-		Group: "sim", Quiet: s.AnswerWithin, Long: quorum.StoredTTL(s.MaxTTL, true), Auto: true, Steady: 300 * ms,
+		Group: "sim", Quiet: s.AnswerWithin, Long: quorum.StoredTTL(s.MaxTTL, true), Auto: true, Steady: 50 * ms,
 	}
 }
 
@@ -126,17 +136,17 @@ func (h *history) planLosses(r *rand.Rand) {
 		add := func(at time.Duration, what string, do func()) {
 			h.faults = append(h.faults, fault{at, fmt.Sprint(what, " ", i), func() { h.forget(i, do) }})
 		}
-		for at := span(1200); at < h.span; at += 200*ms + span(1200) {
+		for at := span(400); at < h.span; at += 80*ms + span(400) {
 			switch r.IntN(6) {
 			case 0, 1:
 				add(at, "crash without a dump", func() { f.Restart(); f.Wipe() })
 			case 2:
 				add(at, "flush", f.Wipe)
 			case 3, 4:
-				h.faults = append(h.faults, fault{max(0, at-span(400)), "dump", f.Save})
+				h.faults = append(h.faults, fault{max(0, at-span(150)), "dump", f.Save})
 				add(at, "crash with a dump", func() { f.Restart(); f.Restore() })
 			case 5:
-				step := time.Duration(r.IntN(2000)-500) * ms
+				step := time.Duration(r.IntN(1000)-250) * ms
 				add(at, fmt.Sprint("clock by ", step), func() { h.doubt[i] = h.marker(i); f.StepClock(step) })
 			}
 		}

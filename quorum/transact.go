@@ -251,10 +251,15 @@ func (t *transaction) undo(backend int, a Answer, locks []Lock) {
 	}
 }
 
-// settleWon sees to it that what a majority removed goes from the others too.
+// settleWon sees to it that what a majority removed goes from the others too, and that
+// what it prolonged is on all.
 func (t *transaction) settleWon(r *round, op Commit) {
 	if rm := t.newRemovals(r, op); rm != nil {
 		r.each(rm.vote)
+		return
+	}
+	if h := t.heal(r, op); h != nil {
+		r.each(h.vote)
 		return
 	}
 	r.settle(nil)

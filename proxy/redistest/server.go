@@ -271,20 +271,28 @@ func (s *Server) MustDo(args ...string) any {
 	return reply
 }
 
-// Keys are the names of all keys that the server holds, sorted.
+// Marker is the key that a proxy keeps on each backend for itself.
+const Marker = "~redlock-proxy:marker"
+
+// Keys are the names of all keys that clients have made, in order: without Marker.
 func (s *Server) Keys() []string {
 	s.tb.Helper()
-	reply := s.MustDo("KEYS", "*")
-	items, ok := reply.([]any)
-	if !ok {
-		s.tb.Fatalf("KEYS on %s: %v", s.Addr(), reply)
-	}
-	keys := make([]string, 0, len(items))
-	for _, item := range items {
-		keys = append(keys, fmt.Sprint(item))
+	reply, _ := s.MustDo("KEYS", "*").([]any)
+	var keys []string
+	for _, k := range reply {
+		if name, ok := k.(string); ok && name != Marker {
+			keys = append(keys, name)
+		}
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// Empty removes all keys but Marker, so that a proxy does not take the server for one
+// that has forgotten.
+func (s *Server) Empty() {
+	s.tb.Helper()
+	s.MustDo("EVAL", `for _, k in ipairs(redis.call('KEYS', '*')) do if k ~= ARGV[1] then redis.call('DEL', k) end end`, "0", Marker)
 }
 
 // Get is what the server holds under a string key, "" if there is none.
