@@ -146,7 +146,11 @@ func (h *history) planLosses(r *rand.Rand) {
 				h.faults = append(h.faults, fault{max(0, at-span(150)), "dump", f.Save})
 				add(at, "crash with a dump", func() { f.Restart(); f.Restore() })
 			case 5:
-				step := time.Duration(r.IntN(1000)-250) * ms
+				// Smaller jumps are not told from slow answers; short locks may suffer by them.
+				step := time.Duration(150+r.IntN(1000)) * ms
+				if r.IntN(4) == 0 {
+					step = -step
+				}
 				add(at, fmt.Sprint("clock by ", step), func() { h.doubt[i] = h.marker(i); f.StepClock(step) })
 			}
 		}

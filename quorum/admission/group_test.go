@@ -1,0 +1,195 @@
+package admission_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"redlockproxy/quorum/admission"
+	"redlockproxy/quorum/quorumtest"
+)
+
+// A7: several proxies that start at once found one group, and none of them twice.
+func TestSeveralProxiesFoundOneGroup(t *testing.T) {
+	virtual(t, 5, func(t *testing.T, r *rig) {
+		for range 3 {
+			r.proxy()
+		}
+		for _, p := range r.proxies {
+			p.await("all vote", func() bool { return p.voters() == 5 })
+		}
+		markers := map[string]bool{}
+		for i := range r.fakes {
+			held, _ := r.fakes[i].Peek(admission.MarkerKey)
+			m, standing := defaults().Rule(i, 5).Judge(string(held.Stored), r.fakes[i].RunID())
+			if standing != admission.Admitted {
+				t.Errorf("backend %d: %q", i, held.Stored)
+			}
+			markers[m.Token] = true
+		}
+		if len(markers) != 5 {
+			t.Errorf("%d tokens for 5 backends", len(markers))
+		}
+	})
+}
+
+// A7: a backend that can't be reached may know of a group; without it nobody can tell.
+func TestGroupIsFoundedOnlyWithAllOfItsBackends(t *testing.T) {
+	virtual(t, 5, func(t *testing.T, r *rig) {
+		r.fakes[4].SetMode(quorumtest.Down)
+		p := r.proxy()
+		time.Sleep(time.Second)
+		if p.voters() != 0 || p.keeper.Reason() == "" {
+			t.Errorf("%d vote; reason %q", p.voters(), p.keeper.Reason())
+		}
+		p.wantNoLock("L", "a")
+		r.fakes[4].Release()
+		p.await("all vote", func() bool { return p.voters() == 5 })
+		p.wantLock("L", "a", time.Second)
+	})
+}
+
+func TestGroupIsFoundedByHandOnlyIfSoConfigured(t *testing.T) {
+	virtual(t, 5, func(t *testing.T, r *rig) {
+		p := r.proxy(func(c *admission.Config) { c.Auto = false })
+		time.Sleep(5 * time.Second)
+		if p.voters() != 0 || !strings.Contains(p.keeper.Reason(), "redlock-proxy init") {
+			t.Errorf("%d vote; reason %q", p.voters(), p.keeper.Reason())
+		}
+		p.wantNoLock("L", "a")
+		admitted, err := admission.Declare(context.Background(), p.members(), p.cfg)
+		if err != nil || len(admitted) != 5 {
+			t.Fatal(admitted, err)
+		}
+		p.await("all vote", func() bool { return p.voters() == 5 })
+		p.wantLock("L", "a", time.Second)
+		if again, err := admission.Declare(context.Background(), p.members(), p.cfg); err != nil || len(again) != 0 {
+			t.Error("declared twice:", again, err)
+		}
+	})
+}
+
+func (p *proxy) members() []admission.Member {
+	all := make([]admission.Member, len(p.gates))
+	for i, g := range p.gates {
+		all[i] = g
+	}
+	return all
+}
+
+// A8: three of five forget at once. What they had granted nobody knows, so everything is
+// waited out, and the highest number that is left anywhere goes on.
+func TestMajorityThatForgotWaitsOutItsLocks(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		virtual(t, 5, func(t *testing.T, r *rig) {
+			p := r.founded()
+			r.fakes[3].SetMode(quorumtest.Down)
+			r.fakes[4].SetMode(quorumtest.Down)
+			p.wantLock("L", "a", 2900*ms)
+			for range 7 {
+				if _, err := p.Increment(context.Background(), "f", 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.rest()
+			r.fakes[0].Save()
+			for i := range 3 {
+				r.crash(i)
+			}
+			if kept {
+				r.fakes[0].Restore()
+			}
+			r.fakes[3].Release()
+			r.fakes[4].Release()
+			lost := time.Now()
+			for time.Since(lost) < 2850*ms {
+				p.wantNoLock("L", "b")
+				if _, err := p.Increment(context.Background(), "f", 1); err == nil {
+					t.Fatal("a number although a majority has forgotten")
+				}
+				time.Sleep(100 * ms)
+			}
+			if !strings.Contains(p.keeper.Reason(), "2 of 5 backends have kept their memory") {
+				t.Errorf("reason %q", p.keeper.Reason())
+			}
+			p.await("all vote", func() bool { return p.voters() == 5 })
+			if reason := p.keeper.Reason(); reason != "" {
+				t.Errorf("reason %q", reason)
+			}
+			p.wantLock("L", "b", time.Second)
+			c, err := p.Increment(context.Background(), "f", 1)
+			if err != nil || kept && c.Number <= 7 {
+				t.Errorf("%d, %v", c.Number, err)
+			}
+		})
+	}
+}
+
+// A9: a jump takes the vote, and what the jump did to the locks is mended.
+func TestBackendWhoseClockJumpedIsRefilled(t *testing.T) {
+	for _, step := range []time.Duration{time.Hour, -time.Hour} {
+		virtual(t, 5, func(t *testing.T, r *rig) {
+			p := r.founded()
+			other := r.proxy()
+			other.await("it knows the voters", func() bool { return other.voters() == 5 })
+			r.fakes[3].SetMode(quorumtest.Down)
+			r.fakes[4].SetMode(quorumtest.Down)
+			p.wantLock("L", "a", 60*time.Second)
+			r.rest()
+			r.fakes[2].StepClock(step)
+			r.fakes[3].Release()
+			r.fakes[4].Release()
+			r.fakes[0].SetMode(quorumtest.Down)
+			r.fakes[1].SetMode(quorumtest.Down)
+			p.wantNoLock("L", "b")
+			r.fakes[0].Release()
+			r.fakes[1].Release()
+			other.await("another proxy counts it no more", func() bool { return !other.votes(2) })
+			if took := p.await("it votes again", func() bool { return p.votes(2) && other.votes(2) }); took < 1500*ms {
+				t.Errorf("after %v; its clock was to be right for 2 s", took)
+			}
+			held, _ := r.fakes[2].Peek("L")
+			if held.Stored.Value() != "a" || held.TTL < 50*time.Second || held.TTL > 65*time.Second {
+				t.Errorf("it holds %q for %v", held.Stored, held.TTL)
+			}
+			if !p.heard(admission.ClockJumped) && !other.heard(admission.ClockJumped) {
+				t.Error("nobody said so")
+			}
+		})
+	}
+}
+
+// A9: clocks that all jump at once are right; it is the proxy's that is not.
+func TestJumpOfOurOwnClockTakesNobodysVote(t *testing.T) {
+	virtual(t, 5, func(t *testing.T, r *rig) {
+		p := r.founded()
+		p.wantLock("L", "a", 60*time.Second)
+		for _, f := range r.fakes {
+			f.StepClock(time.Second)
+		}
+		p.await("it is noticed", func() bool { return p.heard(admission.OwnClockJumped) })
+		p.await("all vote", func() bool { return p.voters() == 5 })
+		if p.heard(admission.ClockJumped) || p.heard(admission.Refilling) {
+			t.Errorf("a vote was taken: %v", p.said())
+		}
+	})
+}
+
+// A backend whose clock runs wrong jumps again and again, and stays out for longer.
+func TestBackendWhoseClockRunsWrongStaysOut(t *testing.T) {
+	virtual(t, 5, func(t *testing.T, r *rig) {
+		p := r.founded()
+		r.fakes[2].SetClockRate(1.2)
+		p.await("its vote is taken", func() bool { return p.heard(admission.ClockJumped) })
+		for range 100 {
+			time.Sleep(100 * ms)
+			if held, _ := r.fakes[2].Peek(admission.MarkerKey); strings.Contains(string(held.Stored), " voter ") {
+				t.Fatal("it votes with a clock that is a fifth too fast")
+			}
+		}
+		r.fakes[2].SetClockRate(1)
+		time.Sleep(30 * time.Second)
+		p.await("it votes", func() bool { return p.votes(2) })
+	})
+}
