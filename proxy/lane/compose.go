@@ -19,34 +19,36 @@ const maxTogether = 64
 type place struct{ command, part int }
 
 // compose makes the commands of a batch: the words of each, and the place of each
-// item. Items that have a command of their own come first, in their order. What
-// ownerScript does comes behind them, together, unless it would be overtaken by an item
-// of the same key; so for each key the order stays what it was in the queue (quorum I6).
+// item. What ownerScript does comes first, together, unless it would overtake an item
+// of the same key; behind it come the items that have a command of their own, in their
+// order. So for each key the order stays what it was in the queue (quorum I6).
+//
+// First is the better place: go-redis examines at length what error the first command
+// of a pipeline has, and the null of a granted acquisition is one to it.
 func (s *session) compose() [][]any {
 	s.ops = s.ops[:0]
 	for _, it := range s.items {
 		s.ops = append(s.ops, it.op())
 	}
-	s.places = slices.Grow(s.places[:0], len(s.items))[:len(s.items)]
 	s.findAlone()
+	s.places = slices.Grow(s.places[:0], len(s.items))[:len(s.items)]
+	var together [][]any
+	for i := range s.items {
+		if !s.alone[i] {
+			n := len(together)
+			s.places[i] = place{command: n / maxTogether, part: n % maxTogether}
+			together = append(together, s.words(i))
+		}
+	}
 	commands := make([][]any, 0, len(s.items))
+	for calls := range slices.Chunk(together, maxTogether) {
+		commands = append(commands, ownersCall(calls))
+	}
 	for i := range s.items {
 		if s.alone[i] {
 			s.places[i] = place{command: len(commands)}
 			commands = append(commands, s.words(i))
 		}
-	}
-	var together [][]any
-	for i := range s.items {
-		if s.alone[i] {
-			continue
-		}
-		n := len(together)
-		s.places[i] = place{command: len(commands) + n/maxTogether, part: n % maxTogether}
-		together = append(together, s.words(i))
-	}
-	for calls := range slices.Chunk(together, maxTogether) {
-		commands = append(commands, ownersCall(calls))
 	}
 	return commands
 }
@@ -61,16 +63,16 @@ func (s *session) findAlone() {
 	if !slices.Contains(s.alone, false) {
 		return // as in a batch of acquisitions
 	}
-	if s.behind == nil {
-		s.behind = make(map[quorum.Key]bool)
+	if s.before == nil {
+		s.before = make(map[quorum.Key]bool)
 	}
-	clear(s.behind)
-	for i, op := range slices.Backward(s.ops) {
+	clear(s.before)
+	for i, op := range s.ops {
 		if !s.alone[i] {
-			s.alone[i] = s.behind[op.(quorum.Commit).Writes[0].Key]
+			s.alone[i] = s.before[op.(quorum.Commit).Writes[0].Key]
 		}
 		if s.alone[i] {
-			eachKey(op, func(k quorum.Key) { s.behind[k] = true })
+			eachKey(op, func(k quorum.Key) { s.before[k] = true })
 		}
 	}
 }

@@ -109,7 +109,7 @@ type session struct {
 	ops    []quorum.Op         // of each item
 	places []place             // of each item
 	alone  []bool              // of each item: it has a command of its own
-	behind map[quorum.Key]bool // keys of items that come later and are alone
+	before map[quorum.Key]bool // keys of items that come before and are alone
 	cmds   []redis.Cmd
 
 	used time.Time // when something was sent last
