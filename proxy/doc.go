@@ -38,7 +38,7 @@
 // redcon owns a goroutine per client, which owns the client's session. Commands of a
 // pipeline run in goroutines that the session waits for. A lane owns one goroutine
 // and its connection. The Server owns the lanes, and ends them after the last client
-// has gone.
+// has gone. Run owns the goroutine that writes the log.
 //
 // redcon's types stay in server.go, go-redis's in package lane, Lua's in package
 // lua. What a client hears is a resp.Reply until the last moment.

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"runtime"
 
 	"redlockproxy/resp"
 )
@@ -100,6 +101,9 @@ func (p *pipeline) next() {
 	s := p.slots[0]
 	p.slots = p.slots[1:]
 	if s.done != nil {
+		// Backends answer many commands at once: those that can end now go first, so
+		// that their replies are not written one by one.
+		runtime.Gosched()
 		select {
 		case <-s.done:
 		default:

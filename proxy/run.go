@@ -6,24 +6,14 @@ import (
 	"io"
 	"net"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
-	"github.com/rs/zerolog/diode"
 
 	"redlockproxy/conf"
 	"redlockproxy/proxy/lane"
 )
-
-// logBuffer is how many log lines may wait to be written. More are dropped and
-// counted: a slow reader of the log must not slow a reply.
-const logBuffer = 10000
-
-// logInterval is how long a log line may wait. Waking the writer for each line would
-// cost more than the line.
-const logInterval = 10 * time.Millisecond
 
 // ballast is memory that is never touched, so that it takes none, and counts as in
 // use when the collector decides on its next run. What a proxy really has in use is
@@ -46,8 +36,7 @@ func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writ
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads(cfg.Server)))
 	weight := make([]byte, ballast)
 	defer runtime.KeepAlive(weight)
-	var dropped atomic.Int64
-	writer := diode.NewWriter(logFormat(cfg.Log, errs), logBuffer, logInterval, func(n int) { dropped.Add(int64(n)) })
+	writer := newLogBuffer(logFormat(cfg.Log, errs))
 	defer closeLog(writer)
 	log := newLogger(cfg.Log, writer)
 	redis.SetLogger(libraryLog{log})
@@ -56,7 +45,7 @@ func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writ
 	if err != nil {
 		return err
 	}
-	s.droppedLines = dropped.Load
+	s.droppedLines = writer.dropped.Load
 	s.awaitBackends(ctx)
 	if err := s.mistaken(); err != nil {
 		s.closeLanes()
@@ -88,7 +77,7 @@ func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writ
 	}
 	log.Info().Msg("stopping: commands that have begun are answered first")
 	s.Shutdown()
-	log.Info().Int64("log_lines_dropped", dropped.Load()).Msg("stopped")
+	log.Info().Int64("log_lines_dropped", writer.dropped.Load()).Msg("stopped")
 	return nil
 }
 
@@ -148,12 +137,10 @@ func closeLog(writer io.Closer) {
 	}
 }
 
-// logFormat is where log lines go, and in what form. Closing the log must not close
-// w: what the program has to say at its end goes there too.
+// logFormat is where log lines go, and in what form.
 func logFormat(c conf.Log, w io.Writer) io.Writer {
-	w = struct{ io.Writer }{w}
 	if c.Format == "console" {
-		return zerolog.ConsoleWriter{Out: w, TimeFormat: time.RFC3339}
+		return perLine{zerolog.ConsoleWriter{Out: w, TimeFormat: time.RFC3339}}
 	}
 	return w
 }

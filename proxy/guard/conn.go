@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"redlockproxy/proxy/socket"
 )
 
 const (
@@ -32,7 +34,7 @@ var errNoHandshake = errors.New("guard: written to before the TLS handshake")
 type Conn struct {
 	l      *Listener
 	raw    net.Conn // the socket
-	stream net.Conn // what the client says: raw, or TLS over it
+	stream net.Conn // what the client says: raw in its cheaper form, or TLS over it
 	born   time.Time
 
 	authenticated atomic.Bool
@@ -57,7 +59,7 @@ type Conn struct {
 var _ net.Conn = (*Conn)(nil)
 
 func newConn(l *Listener, raw net.Conn) *Conn {
-	c := &Conn{l: l, raw: raw, stream: raw, born: time.Now()}
+	c := &Conn{l: l, raw: raw, stream: socket.Direct(raw), born: time.Now()}
 	c.parser.limits = l.limits
 	c.authBy = c.born.Add(l.limits.AuthTime)
 	c.authenticated.Store(!l.limits.AuthRequired)
@@ -277,7 +279,7 @@ func (c *Conn) isDraining() bool {
 // Close closes the connection; a second time it does nothing.
 func (c *Conn) Close() error {
 	c.closing.Do(func() {
-		if c.stream != c.raw {
+		if c.l.config != nil {
 			// crypto/tls would wait up to five seconds for a client that does
 			// not read, and redcon closes connections one after the other.
 			hurry := time.AfterFunc(partingTime, func() { c.raw.Close() })

@@ -29,10 +29,10 @@ func (l *Lane) Ask(ctx context.Context, ops []quorum.Op) ([]quorum.Answer, error
 		stamp(cmds[i], trouble)
 		if isNoScript(cmds[i].Err()) {
 			// The backend has lost the script, and has done nothing for this.
-			cmds[i] = withText(ctx, cmds[i])
+			cmds[i] = redis.NewCmd(ctx, withText(cmds[i].Args())...)
 			_ = l.aside.Process(ctx, cmds[i])
 		}
-		answers[i], _ = d.decode(op, cmds[i])
+		answers[i], _ = d.decode(op, cmds[i], 0)
 		if err := answers[i].Err; err != nil {
 			return nil, fmt.Errorf("backend %s: %w", l.cfg.Name, err)
 		}

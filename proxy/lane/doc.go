@@ -4,7 +4,9 @@
 // goroutine takes all that wait, up to a bound, sends them as one pipeline, hands
 // every answer to its round, and takes what has gathered meanwhile. So the depth of
 // the pipelines grows with the load by itself, without timers, and requests for one
-// key reach the backend in the order in which they entered the queue.
+// key reach the backend in the order in which they entered the queue. Releases and
+// other small commits of a batch are put into one call of a script, ahead of the rest,
+// unless that changed the order for their key; each has an answer of its own.
 //
 // What a lane promises:
 //

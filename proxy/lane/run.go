@@ -2,10 +2,8 @@ package lane
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -115,9 +113,15 @@ type session struct {
 	token   string // with which the backend votes, "" if it does not: see standing
 	counts  bool   // whether the votes that are delivered count
 
-	items []item
-	cmds  []redis.Cmd // the items' commands, in one piece of memory for all batches
-	used  time.Time   // when something was sent last
+	// Of the batch under way, in memory that serves all batches.
+	items  []item
+	ops    []quorum.Op         // of each item
+	places []place             // of each item
+	alone  []bool              // of each item: it has a command of its own
+	before map[quorum.Key]bool // keys of items that come before and are alone
+	cmds   []redis.Cmd
+
+	used time.Time // when something was sent last
 }
 
 // busy begins a wait for the backend, and returns how to end it. Meanwhile the lane
@@ -143,9 +147,10 @@ func (s *session) batch(ctx context.Context) error {
 	defer done()
 
 	pipe := s.conn.Pipeline()
-	s.cmds = slices.Grow(s.cmds[:0], len(s.items))[:len(s.items)]
-	for i, it := range s.items {
-		s.cmds[i] = *redis.NewCmd(ctx, s.words(it)...)
+	commands := s.compose()
+	s.cmds = slices.Grow(s.cmds[:0], len(commands))[:len(commands)]
+	for i, words := range commands {
+		s.cmds[i] = *redis.NewCmd(ctx, words...)
 		_ = pipe.Process(ctx, &s.cmds[i]) // only queues it
 	}
 	end := s.addLast(ctx, pipe)
@@ -166,11 +171,12 @@ type prepared struct {
 	words   []any
 }
 
-// words are the words of an item's command. All backends get the same, so the
-// first lane that comes to a call makes them for the others too.
-func (s *session) words(it item) []any {
+// words are the words of a command for one item alone. All backends get the same, so
+// the first lane that comes to a call makes them for the others too.
+func (s *session) words(i int) []any {
+	it := s.items[i]
 	if it.call == nil {
-		return s.dialect.encode(it.op())
+		return s.dialect.encode(s.ops[i])
 	}
 	if p, ok := it.call.Prepared.Load().(*prepared); ok && p.dialect == s.dialect {
 		return p.words
@@ -207,102 +213,4 @@ func (it item) op() quorum.Op {
 		Guards: []quorum.Guard{{Kind: quorum.StoredIs, Key: it.debt.Key, Text: string(it.debt.Stored)}},
 		Writes: []quorum.Write{{Kind: quorum.Delete, Key: it.debt.Key}},
 	}
-}
-
-// askAgain delivers the answers that are whole. For the others it sends a second
-// pipeline: commands whose script the backend did not have (it has not done
-// anything for them), and looks at keys that could not be incremented.
-func (s *session) askAgain(ctx context.Context) error {
-	var again []int
-	var pipe redis.Pipeliner
-	var broken error
-	for i, it := range s.items {
-		answer, more := s.dialect.decode(it.op(), &s.cmds[i])
-		if broken = lost(broken, &s.cmds[i]); broken == nil && (more || isNoScript(s.cmds[i].Err())) {
-			if pipe == nil {
-				pipe = s.conn.Pipeline()
-			}
-			again = append(again, i)
-			continue
-		}
-		s.deliver(it, answer)
-	}
-	if pipe == nil {
-		return broken
-	}
-	second := make([]*redis.Cmd, len(again))
-	for n, i := range again {
-		if isNoScript(s.cmds[i].Err()) {
-			second[n] = withText(ctx, &s.cmds[i])
-		} else {
-			second[n] = redis.NewCmd(ctx, "GET", string(s.items[i].op().(quorum.Increment).Key))
-		}
-		_ = pipe.Process(ctx, second[n])
-	}
-	var trouble error
-	if broken == nil {
-		end := s.addLast(ctx, pipe)
-		trouble = exec(ctx, pipe)
-		s.counts = s.see(end)
-	}
-	for n, i := range again {
-		stamp(second[n], trouble)
-		broken = lost(broken, second[n])
-		s.deliver(s.items[i], s.second(s.items[i].op(), &s.cmds[i], second[n]))
-	}
-	return broken
-}
-
-// second is the answer to an item that took two commands.
-func (s *session) second(op quorum.Op, first, cmd *redis.Cmd) quorum.Answer {
-	if isNoScript(first.Err()) {
-		answer, _ := s.dialect.decode(op, cmd)
-		return answer
-	}
-	answer, _ := s.dialect.decode(op, first)
-	look, _ := s.dialect.decode(quorum.Read{Keys: []quorum.Key{op.(quorum.Increment).Key}}, cmd)
-	if look.Vote != quorum.Granted {
-		return quorum.Answer{Vote: quorum.Failed, Unsent: true, Err: look.Err}
-	}
-	answer.Held = look.Held
-	return answer
-}
-
-// deliver hands an answer to its round, or sees that a debt is not forgotten.
-func (s *session) deliver(it item, answer quorum.Answer) {
-	if it.call == nil {
-		if answer.Vote == quorum.Failed {
-			s.lane.unpaid(it.debt)
-		}
-		return
-	}
-	if !s.counts && answer.Vote != quorum.Failed {
-		answer = quorum.Answer{Vote: quorum.Failed, Err: errLearner}
-	}
-	if answer.Err != nil {
-		answer.Err = fmt.Errorf("backend %s: %w", s.lane.cfg.Name, answer.Err)
-	}
-	s.lane.vote(it.call, answer)
-}
-
-// lost is the first trouble with the connection itself, as opposed to an error that
-// the backend replied; but a reply that says that the backend is not what it was is
-// trouble too. The next greeting finds out what it is now.
-func lost(before error, cmd *redis.Cmd) error {
-	err := cmd.Err()
-	if before != nil || err == nil || isReply(err) && !turned(err) {
-		return before
-	}
-	return err
-}
-
-// turned tells whether a backend has become something that must not be used: a
-// replica, a server that reads its data again, one that wants another login.
-func turned(err error) bool {
-	word, _, _ := strings.Cut(err.Error(), " ")
-	switch word {
-	case "READONLY", "LOADING", "MASTERDOWN", "NOAUTH":
-		return true
-	}
-	return false
 }

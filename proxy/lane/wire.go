@@ -1,9 +1,9 @@
 package lane
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,13 +63,13 @@ func evalSHA(script script, keys []quorum.Key, args []any) []any {
 
 // withText is the same command with the script's text in place of its digest, for
 // a backend that has lost the script.
-func withText(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
-	args := append([]any(nil), cmd.Args()...)
-	args[0] = "EVAL"
+func withText(words []any) []any {
+	words = slices.Clone(words)
+	words[0] = "EVAL"
 	for _, s := range scripts {
-		if args[1] == s.digest {
-			args[1] = s.text
-			return redis.NewCmd(ctx, args...)
+		if words[1] == s.digest {
+			words[1] = s.text
+			return words
 		}
 	}
 	panic("a command without a script has no text")
@@ -118,8 +118,9 @@ func commitArgs(op quorum.Commit) (keys []quorum.Key, args []any) {
 }
 
 // decode makes the answer to an operation out of what the backend replied. again is
-// set if the backend must be asked what the key holds before the answer is whole.
-func (d dialect) decode(op quorum.Op, cmd *redis.Cmd) (answer quorum.Answer, again bool) {
+// set if the backend must be asked what the key holds before the answer is whole. part
+// is the operation's place among those that share the command.
+func (d dialect) decode(op quorum.Op, cmd *redis.Cmd, part int) (answer quorum.Answer, again bool) {
 	v, err := cmd.Result()
 	if err != nil && !isReply(err) {
 		return failed(err), false
@@ -132,6 +133,9 @@ func (d dialect) decode(op quorum.Op, cmd *redis.Cmd) (answer quorum.Answer, aga
 	case quorum.Increment:
 		return decodeIncrement(v, err)
 	case quorum.Commit:
+		if isOwners(op) {
+			return decodeOwners(v, err, part), false
+		}
 		return decodeCommit(op, v, err), false
 	}
 	panic(fmt.Sprintf("no answer for %T", op))

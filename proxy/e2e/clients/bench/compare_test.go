@@ -81,11 +81,17 @@ func latencies(b *testing.B, one, proxy string) row {
 		values: ratios(f[1], f[0], p50), detail: versus("proxy", f[1], "Redis", f[0])}
 }
 
-// pairs compares lock + release with a library that asks the backends itself.
-func pairs(b *testing.B, proxy string, backends []string) row {
-	f := alternate(5, throughProxy(b, proxy), throughRedsync(b, backends))
-	return row{what: fmt.Sprintf("lock + release, %d clients: throughput / go-redsync over the same five", clients),
-		target: 4, values: ratios(f[0], f[1], rate), detail: versus("proxy", f[0], "redsync", f[1])}
+// pairs compares lock + release with a library that asks the backends itself: once by
+// clients with a connection each, and once by as many callers of one client.
+func pairs(b *testing.B, proxy string, backends []string) []row {
+	f := alternate(5, throughProxy(b, proxy), throughMultiplexer(b, proxy), throughRedsync(b, backends))
+	const rival = "throughput / go-redsync over the same five"
+	return []row{
+		{what: fmt.Sprintf("lock + release, %d clients with a connection each: %s", clients, rival),
+			target: 4, values: ratios(f[0], f[2], rate), detail: versus("proxy", f[0], "redsync", f[2])},
+		{what: fmt.Sprintf("lock + release, %d callers of one pipelining client (rueidis): %s", clients, rival),
+			target: 4, values: ratios(f[1], f[2], rate), detail: describe("proxy", f[1])},
+	}
 }
 
 // outage compares a group with one backend paused with the whole group.

@@ -16,6 +16,7 @@ import (
 	redsyncpool "github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
 
 	"redlockproxy/proxy/redistest"
 )
@@ -69,6 +70,37 @@ func throughProxy(b *testing.B, addr string) func() figure {
 			}
 			defer conn.Close()
 			pairs[i] = rawPair(conn, i, fmt.Sprint(digest))
+		}
+		return run(b, pairs)
+	}
+}
+
+// throughMultiplexer is a slice of pairs by callers that share one client, which puts
+// what they send at the same time into pipelines on few connections by itself.
+func throughMultiplexer(b *testing.B, addr string) func() figure {
+	// The client-side cache lives on invalidation messages, which the proxy does not send.
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, AlwaysPipelining: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(c.Close)
+	script := rueidis.NewLuaScript(release)
+	return func() figure {
+		pairs := make([]pair, clients)
+		for i := range pairs {
+			token := fmt.Sprintf("token-of-caller-%04d", i)
+			pairs[i] = func(n int) error {
+				ctx := context.Background()
+				key := fmt.Sprintf("shared:%04d:%012d", i, n)
+				if err := c.Do(ctx, c.B().Set().Key(key).Value(token).Nx().PxMilliseconds(30000).Build()).Error(); err != nil {
+					return err
+				}
+				removed, err := script.Exec(ctx, c, []string{key}, []string{token}).ToInt64()
+				if err == nil && removed != 1 {
+					err = fmt.Errorf("a lock that was held could not be released")
+				}
+				return err
+			}
 		}
 		return run(b, pairs)
 	}

@@ -67,7 +67,7 @@ func BenchmarkTable(b *testing.B) {
 
 	rows := acquisitions(b, one.Addr(), proxy.addr, quiet.addr)
 	rows = append(rows, latencies(b, one.Addr(), proxy.addr))
-	rows = append(rows, pairs(b, proxy.addr, group.Addrs()))
+	rows = append(rows, pairs(b, proxy.addr, group.Addrs())...)
 	rows = append(rows, outage(b, group, proxy.addr)...)
 	rows = append(rows, memory(b, proxy))
 
