@@ -104,18 +104,14 @@ func (g *group) work(t *testing.T, trouble trouble, a, b int) *load {
 	const clients, cycles = 2, 50 // of five operations each
 	l := &load{addr: g.proxy.Addr(), name: fmt.Sprintf("%s:%d:%d:%d", trouble.name, a, b, g.runs)}
 	g.runs++
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		l.run(clients, stop)
-	}()
+	stop := l.start(clients)
+	defer stop()
 	redistest.Eventually(t, 5*time.Second, "work has begun", func() bool { return l.done() > 2 })
 	trouble.begin(g, a)
 	trouble.begin(g, b)
 	before := l.done()
 	redistest.Eventually(t, 30*time.Second, "work goes on", func() bool { return l.done() >= before+cycles })
-	close(stop)
-	<-stopped
+	stop()
 	trouble.over(g, a)
 	trouble.over(g, b)
 	awaitVoters(t, g.proxy, 5)

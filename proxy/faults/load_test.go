@@ -36,13 +36,17 @@ type load struct {
 	slowest time.Duration
 }
 
-// run lets n clients work until stop is closed, and waits for them.
-func (l *load) run(n int, stop <-chan struct{}) {
+// start lets n clients work until stop is called, which waits for them.
+func (l *load) start(n int) (stop func()) {
 	var clients sync.WaitGroup
+	over := make(chan struct{})
 	for i := range n {
-		clients.Go(func() { l.client(fmt.Sprintf("%s:%d", l.name, i), stop) })
+		clients.Go(func() { l.client(fmt.Sprintf("%s:%d", l.name, i), over) })
 	}
-	clients.Wait()
+	return sync.OnceFunc(func() {
+		close(over)
+		clients.Wait()
+	})
 }
 
 func (l *load) client(name string, stop <-chan struct{}) {
@@ -52,6 +56,7 @@ func (l *load) client(name string, stop <-chan struct{}) {
 		return
 	}
 	defer func() { _ = c.Close() }()
+	last := int64(0) // number drawn
 	for i := 1; ; i++ {
 		select {
 		case <-stop:
@@ -66,7 +71,7 @@ func (l *load) client(name string, stop <-chan struct{}) {
 			{ok, []string{"SET", key, "a", "NX", "PX", "30000"}},
 			{int64(1), []string{"EVAL", extendScript, "1", key, "a", "30000"}},
 			{"a", []string{"GET", key}},
-			{int64(i), []string{"INCR", name + ":fence"}},
+			{last + 1, []string{"INCR", name + ":fence"}},
 			{int64(1), []string{"EVAL", releaseScript, "1", key, "a"}},
 		} {
 			start := time.Now()
@@ -76,9 +81,8 @@ func (l *load) client(name string, stop <-chan struct{}) {
 			if err != nil || reply != step.wanted {
 				complaint = fmt.Sprintf("%s: %v, %v", step.command[0], reply, err)
 			}
-			if number, isNumber := reply.(int64); isNumber && step.command[0] == "INCR" && number > int64(i) {
-				complaint = "" // a number may be left out
-				i = int(number)
+			if number, isNumber := reply.(int64); isNumber && step.command[0] == "INCR" && number > last {
+				complaint, last = "", number // numbers may be left out
 			}
 			l.note(took, complaint)
 			if err != nil {
