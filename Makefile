@@ -40,7 +40,7 @@ lint:
 		-type f \( -name '*.sh' -o -path './.ci/*' \) -exec shellcheck {} +
 
 clients:
-	.ci/need redis
+	.ci/need redis postgres
 	proxy/e2e/setup.sh
 	go -C $(CLIENTS) test -race -p 1 -timeout 10m ./...
 
