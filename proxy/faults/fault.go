@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"redlockproxy/proxy/redistest"
@@ -48,11 +49,14 @@ const (
 )
 
 var (
-	keptBackendFaults = []Kind{Kill, Kill, Freeze, Freeze, Back}
-	lostBackendFaults = []Kind{Wipe, Wipe, Tear, Flush, Forward, Kill, Freeze}
-	linkFaults        = []Kind{HoldAll, HoldRequests, HoldReplies, DropAll, DropRequests, DropReplies, Slow, LoseReply, Reset, Refuse}
-	proxyFaults       = []Kind{KillProxy, FreezeProxy, FreezeProxy}
+	linkFaults  = []Kind{HoldAll, HoldRequests, HoldReplies, DropAll, DropRequests, DropReplies, Slow, LoseReply, Reset, Refuse}
+	proxyFaults = []Kind{KillProxy, FreezeProxy, FreezeProxy}
 )
+
+// Kinds are all that there are.
+func Kinds() []Kind {
+	return slices.Concat([]Kind{Kill, Freeze, Back, Rate, Wipe, Tear, Flush, Forward, FreezeProxy, KillProxy}, linkFaults)
+}
 
 // none is in place of a backend's or a proxy's number where there is none.
 const none = -1

@@ -23,7 +23,8 @@ type Memory int
 const (
 	// Kept: each backend remembers what it acknowledged, and no clock is set forward.
 	Kept Memory = iota
-	// Lost: some backends forget, all or a part, or drop locks early for their clocks.
+	// Lost: some backends forget, all or a part, or drop locks early for their clocks,
+	// but never all five.
 	Lost
 )
 
@@ -59,15 +60,17 @@ func NewPlan(seed uint64, memory Memory) Plan {
 func (p *Plan) drawFaults(r *rand.Rand) {
 	restless := 1 + r.IntN(4) // how much goes wrong
 	calm := 2400 * time.Millisecond / time.Duration(restless)
-	forgetful := p.forgetful(r)
+	clocks := r.IntN(3) == 0 // some are set, or run wrong
+	suspects := p.suspects(r)
 	for b := range Backends {
-		kinds := keptBackendFaults
-		if forgetful[b] {
-			kinds = lostBackendFaults
+		kinds := []Kind{Freeze}
+		if suspects[b] {
+			kinds = p.suspectKinds(clocks)
 		}
-		if r.IntN(3) == 0 { // a clock that is wrong from the start, within what is allowed for
+		switch {
+		case r.IntN(3) == 0: // within what is allowed for
 			p.Faults = append(p.Faults, Fault{Kind: Rate, Backend: b, Proxy: none, Amount: 0.991 + 0.018*r.Float64(), End: workTime})
-		} else if forgetful[b] && r.IntN(4) == 0 {
+		case suspects[b] && clocks && p.Memory == Lost:
 			p.Faults = append(p.Faults, Fault{Kind: Rate, Backend: b, Proxy: none, Amount: 1.1, End: workTime})
 		}
 		p.line(r, calm, kinds, Fault{Backend: b, Proxy: none})
@@ -80,22 +83,34 @@ func (p *Plan) drawFaults(r *rand.Rand) {
 	}
 }
 
-// forgetful chooses the backends that lose memory: mostly not more than two, whose
-// memory the others can restore, and never all, since a group without any memory can't
-// be told from a new one.
-func (p *Plan) forgetful(r *rand.Rand) (chosen [Backends]bool) {
-	if p.Memory == Kept {
-		return chosen
+// suspects chooses the backends whose memory can be doubted, after a restart to begin
+// with. Two of five can get it back from the others. More have to wait until the
+// longest lock is over, which must not be long then. It is never all: a group without
+// any memory can't be told from a new one.
+func (p *Plan) suspects(r *rand.Rand) (chosen [Backends]bool) {
+	n := []int{1, 2, 2, 2, 3, 4}[r.IntN(6)]
+	if p.TTL == longTTL {
+		n = min(n, 2)
 	}
-	n := []int{1, 1, 2, 2, 2, 3, 4}[r.IntN(7)]
 	for _, b := range r.Perm(Backends)[:n] {
 		chosen[b] = true
 	}
 	return chosen
 }
 
+func (p *Plan) suspectKinds(clocks bool) []Kind {
+	kinds, step := []Kind{Kill, Kill, Freeze}, Back
+	if p.Memory == Lost {
+		kinds, step = []Kind{Wipe, Wipe, Tear, Flush, Kill, Freeze}, Forward
+	}
+	if clocks {
+		kinds = append(kinds, step, step)
+	}
+	return kinds
+}
+
 // line adds faults like the one given, of kinds drawn by chance, with about the given
-// time between them.
+// time between them. A clock is set once at most.
 func (p *Plan) line(r *rand.Rand, calm time.Duration, kinds []Kind, like Fault) {
 	span := func(most time.Duration) time.Duration { return time.Duration(1 + r.Int64N(int64(most))) }
 	for at := span(calm); at < workTime; at += span(calm) {
@@ -106,6 +121,9 @@ func (p *Plan) line(r *rand.Rand, calm time.Duration, kinds []Kind, like Fault) 
 		f.Amount = r.Float64()
 		at = f.End
 		p.Faults = append(p.Faults, f)
+		if f.Kind == Back || f.Kind == Forward {
+			kinds = slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return k == f.Kind })
+		}
 	}
 }
 
