@@ -7,13 +7,14 @@ FUZZTIME ?= 30s
 # own, so that none of what they import is a dependency of the proxy.
 CLIENTS := proxy/e2e/clients
 
-.PHONY: help build test lint bench clients fuzz clean
+.PHONY: help build test lint bench clients faults fuzz clean
 
 help:
 	@echo 'make build    the static binary ./redlock-proxy'
 	@echo 'make test     all tests with the race detector, make clients too; installs redis-server where it is missing'
 	@echo 'make lint     gofmt, go vet, staticcheck, shellcheck'
 	@echo 'make clients  real Redis clients of several languages against the proxy; installs Node.js and python3-redis'
+	@echo 'make faults   the proxy while everything around it misbehaves, with the figures; four minutes'
 	@echo 'make bench    the proxy against one Redis and against a Redlock library, as a table; three minutes'
 	@echo 'make fuzz     each fuzz target for FUZZTIME=$(FUZZTIME)'
 	@echo 'make clean    remove what was built'
@@ -43,6 +44,17 @@ clients:
 	.ci/need redis postgres
 	proxy/e2e/setup.sh
 	go -C $(CLIENTS) test -race -p 1 -timeout 10m ./...
+
+# HISTORIES is how many histories of real processes are played; each takes seconds.
+HISTORIES ?= 40
+# The figures are printed also when a test has failed.
+faults:
+	.ci/need redis postgres
+	@figures=$$(mktemp) && trap 'rm -f "$$figures"' EXIT && failed=0; \
+	go test -race -count=1 -timeout 20m ./proxy/faults -args -figures "$$figures" || failed=1; \
+	go -C $(CLIENTS) test -race -count=1 -timeout 2h ./fences -args -figures "$$figures" || failed=1; \
+	go -C $(CLIENTS) test -race -count=1 -timeout 2h ./histories -args -figures "$$figures" -histories $(HISTORIES) || failed=1; \
+	echo; echo "Figures:"; cat "$$figures"; exit $$failed
 
 bench:
 	.ci/need redis

@@ -105,6 +105,7 @@ func TestSettingsMustGoTogether(t *testing.T) {
 		{"[lane]\nbackoff_min = \"501ms\"", "lane.backoff_min", "lane.backoff_max"},
 		{"[lane]\nqueue = 255", "lane.batch_requests", "lane.queue"},
 		{"[script]\nmax_time = \"201ms\"", "script.max_time", "server.answer_within"},
+		{"[server]\nmax_large_bytes = 1048575", "server.max_command_bytes", "server.max_large_bytes"},
 		{"[server]\nmax_command_bytes = 65536", "script.max_source", "server.max_command_bytes"},
 		{"[server]\nmax_command_bytes = 65535\n[script]\nmax_source = 1024", "server.max_inline_bytes", "server.max_command_bytes"},
 		{"[server]\nadmin = \"127.0.0.1:6380\"", "server.listen", "server.admin"},

@@ -45,6 +45,7 @@ type Server struct {
 	MaxClients      int           // connections at once
 	MaxArgs         int           // arguments of one command, its name included
 	MaxCommandBytes int           // bytes of one command
+	MaxLargeBytes   int           // bytes of the large commands of all clients together
 	MaxInlineBytes  int           // bytes of one line of the inline protocol
 	HalfCommand     time.Duration // how long a command may take to arrive whole
 	WriteStall      time.Duration // how long a client may not read its replies

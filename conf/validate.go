@@ -57,6 +57,10 @@ func (l *loader) checkOrder() (errs []error) {
 			"a script arrives in a command, with its arguments",
 		},
 		{
+			"server.max_command_bytes", "server.max_large_bytes", c.Server.MaxCommandBytes <= c.Server.MaxLargeBytes,
+			"the largest command could never be sent",
+		},
+		{
 			"server.max_inline_bytes", "server.max_command_bytes", c.Server.MaxInlineBytes <= c.Server.MaxCommandBytes,
 			"a line is a command",
 		},

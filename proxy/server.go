@@ -145,6 +145,7 @@ func (s *Server) serve(ln net.Listener, config *tls.Config) {
 		MaxClients:   c.MaxClients,
 		AuthRequired: c.Password.IsSet(),
 		After:        guard.Size{Args: c.MaxArgs, Bulk: c.MaxCommandBytes, Command: c.MaxCommandBytes},
+		Large:        c.MaxLargeBytes,
 		Line:         c.MaxInlineBytes,
 		HalfCommand:  c.HalfCommand, HandshakeTime: c.Handshake, WriteStall: c.WriteStall, Idle: c.Idle,
 	}, guard.Hooks{

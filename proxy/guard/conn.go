@@ -42,6 +42,8 @@ type Conn struct {
 	closing       sync.Once
 	closeErr      error
 
+	share share // of what all clients may hold
+
 	// Read's own.
 	parser parser
 	in     []byte // readBytes; bytes in[next:end] are not parsed yet
@@ -61,6 +63,7 @@ var _ net.Conn = (*Conn)(nil)
 func newConn(l *Listener, raw net.Conn) *Conn {
 	c := &Conn{l: l, raw: raw, stream: socket.Direct(raw), born: time.Now()}
 	c.parser.limits = l.limits
+	c.share.of = &l.large
 	c.authBy = c.born.Add(l.limits.AuthTime)
 	c.authenticated.Store(!l.limits.AuthRequired)
 	if l.config != nil {
@@ -115,6 +118,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 func (c *Conn) parse() {
 	n, f := c.parser.feed(c.in[c.next:c.end], c.authenticated.Load())
 	c.next += n
+	if f == nil && !c.share.hold(cap(c.parser.out)) {
+		f = faultLarge
+	}
 	c.fault = f
 	if f != nil {
 		c.l.hooks.protocolError(f.cause)
@@ -124,8 +130,10 @@ func (c *Conn) parse() {
 	}
 }
 
-// fill waits for bytes of the client.
+// fill waits for bytes of the client. What it has sent before has been answered, so
+// it holds no more of that.
 func (c *Conn) fill() error {
+	c.share.hold(cap(c.parser.out))
 	start := time.Now()
 	deadline, cause := c.deadline(start)
 	if !c.arm(deadline) {
@@ -286,6 +294,7 @@ func (c *Conn) Close() error {
 			defer hurry.Stop()
 		}
 		c.closeErr = c.stream.Close()
+		c.share.end()
 		c.l.remove(c)
 	})
 	return c.closeErr

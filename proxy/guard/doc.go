@@ -21,7 +21,8 @@
 //	    the limits. It gets a command's first byte only when its last has arrived.
 //	G2  The commands are the same however the client's bytes are cut.
 //	G3  Memory grows with the bytes that have arrived, never with a number that
-//	    was announced, up to a bound per connection, and shrinks when it is idle.
+//	    was announced, up to a bound per connection and one for the large commands
+//	    of all of them, and shrinks when it is idle.
 //	G4  Time spent is linear in the bytes received.
 //	G5  A protocol error is Redis's text, written after the replies of all
 //	    commands before it; nothing after it is run.

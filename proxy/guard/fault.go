@@ -11,6 +11,7 @@ const (
 	CauseExpectedDollar  Cause = "expected_dollar"
 	CauseBigLine         Cause = "big_line"
 	CauseBigCommand      Cause = "big_command"
+	CauseLarge           Cause = "large_commands"
 	CauseQuotes          Cause = "unbalanced_quotes"
 	CauseInline          Cause = "inline"
 	CauseUnauthenticated Cause = "unauthenticated"
@@ -42,7 +43,7 @@ type fault struct {
 	text  string // what the client is told; empty: nothing
 }
 
-// Redis's texts (networking.c of 7.0), but for the last three, which are about
+// Redis's texts (networking.c of 7.0), but for the last four, which are about
 // what Redis does not refuse.
 var (
 	faultMultibulkLength = &fault{CauseMultibulkLength, "invalid multibulk length"}
@@ -57,6 +58,7 @@ var (
 	faultCrossProtocol = &fault{CauseCrossProtocol, ""}
 	faultNUL           = &fault{CauseInline, "NUL byte in inline request"}
 	faultBigCommand    = &fault{CauseBigCommand, "too big request"}
+	faultLarge         = &fault{CauseLarge, "too many large requests at the same time"}
 )
 
 // faultExpectedDollar is for a byte where a bulk's $ should be. A line break

@@ -26,6 +26,12 @@ type Limits struct {
 	// 512 KiB (scripts are the largest), commands of 1 MiB.
 	After Size
 
+	// Large bounds the bytes of large commands that all clients hold together, from
+	// a command's first byte to its reply; those below 16 KiB do not count. A client
+	// that would go over it is cut off. Default 16 MiB, bound 4 GiB. With all that is
+	// done to a command it takes about eight times as much memory.
+	Large int
+
 	// Line is the longest inline command and the longest count or length line,
 	// in bytes. Default and bound 64 KiB, as in Redis.
 	Line int
@@ -69,6 +75,7 @@ const (
 	maxBulk    = 512 << 20
 	maxCommand = 1 << 30
 	maxLine    = 64 << 10
+	maxLarge   = 4 << 30
 )
 
 // normal fills in the defaults and cuts what is above its bound.
@@ -76,6 +83,7 @@ func (l Limits) normal() Limits {
 	l.MaxClients = within(l.MaxClients, 10_000, 1_000_000)
 	l.Before = l.Before.normal(Size{Args: 10, Bulk: 16 << 10, Command: 64 << 10})
 	l.After = l.After.normal(Size{Args: 1024, Bulk: 512 << 10, Command: 1 << 20})
+	l.Large = within(l.Large, 16<<20, maxLarge)
 	l.Line = within(l.Line, maxLine, maxLine)
 	l.HalfCommand = within(l.HalfCommand, 10*time.Second, time.Hour)
 	l.HandshakeTime = within(l.HandshakeTime, 5*time.Second, time.Minute)

@@ -23,6 +23,7 @@ type Listener struct {
 	config *tls.Config // nil: no TLS
 	limits Limits
 	hooks  Hooks
+	large  large
 
 	closed  chan struct{} // Close was called
 	drained chan struct{} // Drain was called and no client is left
@@ -45,10 +46,12 @@ func Listen(ln net.Listener, limits Limits, hooks Hooks) *Listener {
 // crypto/tls wants it. The handshake is a connection's own affair, in its first
 // Read. With a nil config there is no TLS.
 func ListenTLS(ln net.Listener, config *tls.Config, limits Limits, hooks Hooks) *Listener {
+	limits = limits.normal()
 	return &Listener{
 		ln:      ln,
 		config:  config,
-		limits:  limits.normal(),
+		limits:  limits,
+		large:   large{most: int64(limits.Large)},
 		hooks:   hooks,
 		closed:  make(chan struct{}),
 		drained: make(chan struct{}),

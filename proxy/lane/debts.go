@@ -25,6 +25,7 @@ func (l *Lane) Owe(debt quorum.Debt) {
 	}
 	if l.room() {
 		l.queue = append(l.queue, item{debt: debt})
+		l.bytes.debts += debtSize(debt)
 		l.owed++
 		l.signal()
 	}
@@ -42,8 +43,12 @@ func (l *Lane) unpaid(debt quorum.Debt) {
 func (l *Lane) keep(debt quorum.Debt) {
 	if l.room() {
 		l.debts = append(l.debts, debt)
+		l.bytes.debts += debtSize(debt)
 	}
 }
+
+// debtSize is about how many bytes a debt takes.
+func debtSize(d quorum.Debt) int { return 64 + len(d.Key) + len(d.Stored) }
 
 // room tells whether there may be one more debt, and counts it as lost if not. The
 // caller holds mu.
@@ -52,12 +57,19 @@ func (l *Lane) keep(debt quorum.Debt) {
 // be unread at a backend that is paused, and begins its whole life when that backend
 // goes on. Only when there are too many, those that are past their date go first.
 func (l *Lane) room() bool {
-	if len(l.debts)+l.owed < l.cfg.Debts {
+	full := func() bool { return len(l.debts)+l.owed >= l.cfg.Debts || l.bytes.debts > maxDebtBytes }
+	if !full() {
 		return true
 	}
 	now := time.Now()
-	l.debts = slices.DeleteFunc(l.debts, func(d quorum.Debt) bool { return now.After(d.Until) })
-	if len(l.debts)+l.owed < l.cfg.Debts {
+	l.debts = slices.DeleteFunc(l.debts, func(d quorum.Debt) bool {
+		over := now.After(d.Until)
+		if over {
+			l.bytes.debts -= debtSize(d)
+		}
+		return over
+	})
+	if !full() {
 		return true
 	}
 	l.lostDebts.Add(1)

@@ -79,6 +79,15 @@ var (
 	errClosed  = errors.New("closed")
 )
 
+// maxQueueBytes bounds the calls that wait for one backend, beside Config.Queue, and
+// maxDebtBytes its debts, beside Config.Debts. Those of locks have some hundred bytes,
+// so the numbers decide; a client that writes values of half a megabyte would fill the
+// memory long before.
+const (
+	maxQueueBytes = 8 << 20
+	maxDebtBytes  = 8 << 20
+)
+
 // A Lane is an ordered connection to one backend. It implements quorum.Backend.
 type Lane struct {
 	cfg Config
@@ -93,8 +102,9 @@ type Lane struct {
 	mu    sync.Mutex
 	open  bool // a connection serves the queue
 	queue []item
-	debts []quorum.Debt // kept until there is a connection, or the backend may take them
-	owed  int           // debts in queue
+	debts []quorum.Debt              // kept until there is a connection, or the backend may take them
+	owed  int                        // debts in queue
+	bytes struct{ calls, debts int } // of the calls in queue, and of all debts
 	wake  chan struct{}
 
 	greeting Greeting // the last one
@@ -204,10 +214,11 @@ func (l *Lane) enqueue(call *quorum.Call) error {
 	switch {
 	case !l.open:
 		return errDown
-	case len(l.queue)-l.owed >= l.cfg.Queue:
+	case len(l.queue)-l.owed >= l.cfg.Queue, l.bytes.calls > maxQueueBytes:
 		return errFull
 	}
 	l.queue = append(l.queue, item{call: call})
+	l.bytes.calls += size(call.Op)
 	l.signal()
 	return nil
 }
@@ -243,11 +254,14 @@ func (l *Lane) take(batch []item) []item {
 			close(it.mark)
 		case it.call == nil:
 			l.owed--
+			l.bytes.debts -= debtSize(it.debt)
 			batch = append(batch, it)
-			bytes += len(it.debt.Key) + len(it.debt.Stored)
+			bytes += debtSize(it.debt)
 		case now.After(it.call.Deadline):
+			l.bytes.calls -= size(it.call.Op)
 			late = append(late, it.call)
 		default:
+			l.bytes.calls -= size(it.call.Op)
 			batch = append(batch, it)
 			bytes += size(it.call.Op)
 		}
@@ -278,9 +292,10 @@ func (l *Lane) up() {
 func (l *Lane) down(err error) {
 	l.mu.Lock()
 	waiting := l.queue
-	l.open, l.queue, l.owed = false, nil, 0
+	l.open, l.queue, l.owed, l.bytes.calls = false, nil, 0, 0
 	for _, it := range waiting {
 		if it.call == nil && it.mark == nil {
+			l.bytes.debts -= debtSize(it.debt) // until it is kept again
 			l.keep(it.debt)
 		}
 	}

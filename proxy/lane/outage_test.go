@@ -2,6 +2,7 @@ package lane
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -191,4 +192,42 @@ func TestPausesBetweenAttemptsToConnectGrow(t *testing.T) {
 	}
 	relay.Pass()
 	eventually(t, "the lane is back", func() bool { return l.State() == Voter })
+}
+
+func TestWaitingRequestsAndDebtsAreBoundedInBytes(t *testing.T) {
+	server := redistest.Start(t)
+	cfg := tcp(server.Addr())
+	cfg.Vote = time.Minute
+	l := open(t, cfg)
+	large := strings.Repeat("x", 1<<20)
+	server.Pause()
+	first := send(l, acquireOp("first", "x"))
+	eventually(t, "the first is under way", func() bool { return l.busySince.Load() != 0 })
+	var waiting []votes
+	for i := range maxQueueBytes >> 20 {
+		waiting = append(waiting, send(l, acquireOp(fmt.Sprint("waits", i), large)))
+		l.Owe(debt(fmt.Sprint("owed", i), large))
+	}
+	wantUnsent(t, ask(t, l, acquireOp("over", "x")), errFull)
+	l.Owe(debt("over", "x"))
+	if kept, lost := l.Debts(); kept != maxDebtBytes>>20 || lost != 1 {
+		t.Errorf("%d debts kept, %d lost", kept, lost)
+	}
+	server.Resume()
+	for _, v := range append(waiting, first) {
+		wantVote(t, answer(t, v), quorum.Granted)
+	}
+	eventually(t, "all debts are paid", func() bool { kept, _ := l.Debts(); return kept == 0 })
+	server.Kill() // with nothing on the way, and then with something
+	l.Owe(debt("later", large))
+	eventually(t, "the lane is down", func() bool { return l.State() == Down })
+	server.Restart()
+	eventually(t, "it votes again", func() bool { return l.State() == Voter })
+	wantVote(t, ask(t, l, acquireOp("again", "x")), quorum.Granted)
+	eventually(t, "that debt is paid", func() bool { kept, _ := l.Debts(); return kept == 0 })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.bytes.calls != 0 || l.bytes.debts != 0 {
+		t.Errorf("of nothing there are %d and %d bytes", l.bytes.calls, l.bytes.debts)
+	}
 }

@@ -15,7 +15,7 @@ type Cache struct {
 	limits     Limits
 	maxScripts int
 	maxBytes   int
-	idle       pool
+	idle       *pool
 
 	mu      sync.Mutex
 	scripts map[string]*list.Element // by digest; the values are *Script
@@ -31,6 +31,7 @@ func NewCache(maxScripts, maxBytes int, limits Limits) *Cache {
 		limits:     limits.withDefaults(),
 		maxScripts: max(maxScripts, 1),
 		maxBytes:   max(maxBytes, 1),
+		idle:       newPool(),
 		scripts:    map[string]*list.Element{},
 		recent:     list.New(),
 	}
@@ -45,7 +46,7 @@ func (c *Cache) Load(text string) (*Script, error) {
 	}
 	// Compiled without the lock: a long text must not hold up other clients. Two
 	// that load one text at the same time both compile it, and one result stays.
-	s, err := compile(text, c.limits, &c.idle)
+	s, err := compile(text, c.limits, c.idle)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ type Script struct {
 // Scripts that a Cache compiles share their idle virtual machines; one compiled
 // here has its own.
 func Compile(text string, limits Limits) (*Script, error) {
-	return compile(text, limits.withDefaults(), &pool{})
+	return compile(text, limits.withDefaults(), newPool())
 }
 
 func compile(text string, limits Limits, idle *pool) (*Script, error) {

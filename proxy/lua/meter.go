@@ -31,6 +31,9 @@ type meter struct {
 	sinceNow int64 // steps since the clock was read
 	failure  error // why the run is void; nil while it goes on
 
+	turns turnstile // for heavy runs
+	turn  bool      // this one has its turn
+
 	// watch, if set, sees each instruction before it is carried out.
 	watch func()
 }
@@ -38,9 +41,10 @@ type meter struct {
 var _ context.Context = (*meter)(nil)
 
 // reset prepares the meter for a run.
-func (m *meter) reset(ctx context.Context, limits Limits) {
+func (m *meter) reset(ctx context.Context, limits Limits, turns turnstile) {
 	*m = meter{
-		tick: stride, every: stride,
+		turns: turns,
+		tick:  stride, every: stride,
 		steps: limits.MaxSteps, memory: limits.MaxMemory, source: limits.MaxSource,
 		limits: limits, ctx: ctx,
 	}
@@ -86,7 +90,7 @@ func (m *meter) look() <-chan struct{} {
 }
 
 // spend counts work done beyond single instructions. It reports whether the run
-// may go on; what it refuses has ended the run.
+// may go on; what it refuses has ended the run. It may wait for the run's turn.
 func (m *meter) spend(steps, bytes int64) bool {
 	m.steps -= steps
 	m.sinceNow += steps
@@ -97,6 +101,8 @@ func (m *meter) spend(steps, bytes int64) bool {
 		m.fail(limitError("more than %d steps", m.limits.MaxSteps))
 	case m.memory < 0:
 		m.fail(limitError("more than %d bytes of memory", m.limits.MaxMemory))
+	case !m.turn && m.heavy():
+		m.await()
 	}
 	return m.failure == nil
 }

@@ -33,9 +33,10 @@ func (s *Script) Run(ctx context.Context, keys, args []string, host Host) (resp.
 		return nil, err
 	}
 	v := s.idle.get()
-	v.meter.reset(ctx, s.limits)
+	v.meter.reset(ctx, s.limits, s.idle.turns)
 	v.host, v.resp3, v.random = host, false, randomStart
 	reply, err := v.run(s, keys, args)
+	v.yield()
 	s.idle.put(v)
 	return reply, err
 }
@@ -81,8 +82,13 @@ type vm struct {
 }
 
 // A pool keeps idle machines: building one takes some 50 microseconds, a usual
-// script two.
-type pool struct{ idle sync.Pool }
+// script two. Scripts that share it take turns when they are heavy.
+type pool struct {
+	idle  sync.Pool
+	turns turnstile
+}
+
+func newPool() *pool { return &pool{turns: newTurnstile()} }
 
 func (p *pool) get() *vm {
 	if v, ok := p.idle.Get().(*vm); ok {

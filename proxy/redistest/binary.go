@@ -13,21 +13,40 @@ import (
 // module is the module whose binary is built.
 const module = "redlockproxy"
 
+// A built is a binary, made once per test process.
+type built struct {
+	once sync.Once
+	path string
+	err  error
+}
+
 var (
-	buildOnce  sync.Once
-	buildDir   string // removed by Main
-	binaryPath string
-	buildErr   error
+	usual   built // with the race detector if the test runs with it
+	release built // as it is shipped
+
+	scratchMu  sync.Mutex
+	scratchDir string // removed by Main
 )
 
-// Main runs a package's tests and removes the binary that they built. A package
-// that uses Binary or StartProxy calls it from its TestMain:
+// scratch is a folder for what is built once per test process.
+func scratch() (string, error) {
+	scratchMu.Lock()
+	defer scratchMu.Unlock()
+	var err error
+	if scratchDir == "" {
+		scratchDir, err = os.MkdirTemp("", "redlock-proxy")
+	}
+	return scratchDir, err
+}
+
+// Main runs a package's tests and removes what they built. A package that uses
+// Binary, StartProxy, StartRelease or OwnClock calls it from its TestMain:
 //
 //	func TestMain(m *testing.M) { os.Exit(redistest.Main(m)) }
 func Main(m *testing.M) int {
 	code := m.Run()
-	if buildDir != "" {
-		if err := os.RemoveAll(buildDir); err != nil {
+	if scratchDir != "" {
+		if err := os.RemoveAll(scratchDir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}
@@ -38,24 +57,38 @@ func Main(m *testing.M) int {
 // module once per test process, with the race detector if the test runs with it.
 func Binary(tb testing.TB) string {
 	tb.Helper()
-	buildOnce.Do(func() { binaryPath, buildErr = build() })
-	if buildErr != nil {
-		tb.Fatal(buildErr)
-	}
-	return binaryPath
+	return usual.get(tb, "redlock-proxy", raceBuild)
 }
 
-func build() (string, error) {
+// ReleaseBinary is the path of the binary as `make build` makes it, without the race
+// detector, which takes several times the memory and the processors' time: for tests
+// of either.
+func ReleaseBinary(tb testing.TB) string {
+	tb.Helper()
+	return release.get(tb, "redlock-proxy-release", false)
+}
+
+func (b *built) get(tb testing.TB, name string, race bool) string {
+	tb.Helper()
+	b.once.Do(func() { b.path, b.err = build(name, race) })
+	if b.err != nil {
+		tb.Fatal(b.err)
+	}
+	return b.path
+}
+
+func build(name string, race bool) (string, error) {
 	root, err := ModuleRoot()
 	if err != nil {
 		return "", err
 	}
-	if buildDir, err = os.MkdirTemp("", "redlock-proxy"); err != nil {
+	dir, err := scratch()
+	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(buildDir, "redlock-proxy")
+	path := filepath.Join(dir, name)
 	args := []string{"build", "-o", path}
-	if raceBuild {
+	if race {
 		args = append(args, "-race")
 	}
 	cmd := exec.Command("go", append(args, ".")...)

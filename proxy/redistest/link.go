@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"math/rand/v2"
 	"net"
 	"strings"
 	"sync"
@@ -92,7 +93,7 @@ func (l *link) judge(d Direction, b []byte) (delay time.Duration, deliver, ok bo
 		l.doomed = l.doomed || strings.Contains(text, r.doom)
 		l.tail = text[max(0, len(text)-len(r.doom)+1):]
 	}
-	return rule.delay, true, true
+	return rule.delay + rand.N(rule.jitter+1), true, true
 }
 
 func (l *link) enqueue(queue chan<- chunk, c chunk) bool {

@@ -41,11 +41,22 @@ func Patient(tb testing.TB) []string {
 // printed if the test failed. A panic or a data race in it fails the test.
 func StartProxy(tb testing.TB, backends []string, extraArgs ...string) *Proxy {
 	tb.Helper()
+	return serve(tb, Binary(tb), backends, extraArgs)
+}
+
+// StartRelease is StartProxy with ReleaseBinary.
+func StartRelease(tb testing.TB, backends []string, extraArgs ...string) *Proxy {
+	tb.Helper()
+	return serve(tb, ReleaseBinary(tb), backends, extraArgs)
+}
+
+func serve(tb testing.TB, binary string, backends, extraArgs []string) *Proxy {
+	tb.Helper()
 	args := []string{"serve", "-listen", "127.0.0.1:0", "-admin", ""}
 	if len(backends) > 0 {
 		args = append(args, "-backends", strings.Join(backends, ","))
 	}
-	return startProxy(tb, exec.Command(Binary(tb), append(args, extraArgs...)...))
+	return startProxy(tb, exec.Command(binary, append(args, extraArgs...)...))
 }
 
 func startProxy(tb testing.TB, cmd *exec.Cmd) *Proxy {

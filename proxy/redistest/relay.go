@@ -21,6 +21,7 @@ const (
 type rule struct {
 	hold   bool          // keep them until the rule is gone
 	delay  time.Duration // hand each chunk on this long after it came
+	jitter time.Duration // and up to this much longer, each chunk by chance
 	vanish bool          // throw them away
 	cut    bool          // throw them away and close the connection
 }
@@ -107,6 +108,11 @@ func (r *Relay) Hold(dirs ...Direction) { r.setRule(rule{hold: true}, dirs) }
 // Delay hands each chunk on d after it came: latency, not a lower throughput.
 func (r *Relay) Delay(d time.Duration, dirs ...Direction) { r.setRule(rule{delay: d}, dirs) }
 
+// Jitter hands each chunk on between d and d+more after it came, by chance, in order.
+func (r *Relay) Jitter(d, more time.Duration, dirs ...Direction) {
+	r.setRule(rule{delay: d, jitter: more}, dirs)
+}
+
 // BlackHole lets bytes vanish. Connections stay open and are accepted.
 func (r *Relay) BlackHole(dirs ...Direction) { r.setRule(rule{vanish: true}, dirs) }
 
@@ -124,6 +130,21 @@ func (r *Relay) ForwardThenClose(containing string) {
 func (r *Relay) Disconnect() {
 	r.set(func() {
 		for l := range r.links {
+			l.close()
+		}
+	})
+}
+
+// Reset ends all connections there are with a TCP reset, on both sides: what the
+// receivers have not read yet is lost, too. New ones are served.
+func (r *Relay) Reset() {
+	r.set(func() {
+		for l := range r.links {
+			for _, c := range l.conns {
+				if tcp, ok := c.(*net.TCPConn); ok {
+					_ = tcp.SetLinger(0) // fails if it is closed already
+				}
+			}
 			l.close()
 		}
 	})

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -227,4 +228,34 @@ func TestCloseEndsHeldAndDelayedConnections(t *testing.T) {
 		t.Errorf("Close took %s", took)
 	}
 	wantEnd(t, c)
+}
+
+func TestJitterDelaysAndKeepsTheOrder(t *testing.T) {
+	_, r, c := relayed(t)
+	const least = 5 * time.Millisecond
+	r.Jitter(least, 10*time.Millisecond, Replies)
+	start := time.Now()
+	for i := range 20 {
+		if err := c.Send("ECHO", fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 20 {
+		if reply, err := c.Receive(); err != nil || reply != fmt.Sprint(i) {
+			t.Fatalf("reply %d: %v, %v", i, reply, err)
+		}
+		if took := time.Since(start); took < least {
+			t.Fatalf("reply %d after %s", i, took)
+		}
+	}
+}
+
+func TestResetEndsConnectionsAndServesNewOnes(t *testing.T) {
+	_, r, c := relayed(t)
+	wantOK(t, c, "SET", "a", "1")
+	r.Reset()
+	if reply, err := c.Receive(); !errors.Is(err, syscall.ECONNRESET) {
+		t.Fatalf("not reset: %v, %v", reply, err)
+	}
+	wantOK(t, dial(t, r.Addr()), "SET", "a", "2")
 }

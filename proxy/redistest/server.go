@@ -22,6 +22,7 @@ type Server struct {
 	dir    string
 	port   int
 	config config
+	clock  *Clock // nil without OwnClock
 	proc   *process
 }
 
@@ -29,6 +30,7 @@ type config struct {
 	args       []string
 	password   string
 	persistent bool
+	ownClock   bool
 }
 
 // Option changes how a Server is started.
@@ -126,7 +128,10 @@ func (s *Server) launch() error {
 	args := []string{
 		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port),
 		"--unixsocket", s.Socket(), "--dir", s.dir,
-		"--save", "", "--appendonly", appendOnly, "--appendfsync", "always",
+		"--save", "", "--appendonly", appendOnly,
+		// What a process has written survives its end; only the machine's end takes
+		// what was not synced, and the disk's pauses would be the tests'.
+		"--appendfsync", "no",
 		"--enable-debug-command", "yes",
 	}
 	if s.config.password != "" {
@@ -135,7 +140,11 @@ func (s *Server) launch() error {
 	if err := os.Remove(s.Socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	proc, err := startProcess(exec.Command("redis-server", append(args, s.config.args...)...))
+	cmd := exec.Command("redis-server", append(args, s.config.args...)...)
+	if err := s.setClock(cmd); err != nil {
+		return err
+	}
+	proc, err := startProcess(cmd)
 	if err != nil {
 		return err
 	}
@@ -157,6 +166,28 @@ func (s *Server) launch() error {
 	return fmt.Errorf("redis-server did not start; it said:\n%s", said)
 }
 
+// setClock makes a server that is to have a clock of its own start with it.
+func (s *Server) setClock(cmd *exec.Cmd) error {
+	if !s.config.ownClock {
+		return nil
+	}
+	library, err := clockLibrary()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(s.dir, "clock")
+	if s.clock == nil {
+		if s.clock, err = newClock(path); err != nil {
+			return err
+		}
+	}
+	cmd.Env = append(cmd.Environ(), "LD_PRELOAD="+library, "REDISTEST_CLOCK="+path)
+	return nil
+}
+
+// Clock is the server's wall clock; nil unless it was started with OwnClock.
+func (s *Server) Clock() *Clock { return s.clock }
+
 // Addr is the server's host:port.
 func (s *Server) Addr() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
@@ -164,60 +195,6 @@ func (s *Server) Addr() string {
 
 // Socket is the path of the server's unix socket.
 func (s *Server) Socket() string { return filepath.Join(s.dir, "s") }
-
-// Pause stops the process (SIGSTOP): connections stay open and are accepted by
-// the kernel, and what is sent waits until Resume.
-func (s *Server) Pause() {
-	s.tb.Helper()
-	if err := s.proc.pause(); err != nil {
-		s.tb.Fatal(err)
-	}
-}
-
-// Resume lets a paused server run on (SIGCONT).
-func (s *Server) Resume() {
-	s.tb.Helper()
-	if err := s.proc.resume(); err != nil {
-		s.tb.Fatal(err)
-	}
-}
-
-// Kill ends the process (SIGKILL), paused or not. Its port refuses connections
-// until a restart.
-func (s *Server) Kill() { s.proc.kill() }
-
-// Restart kills the server if it still runs and starts it on the same address
-// with nothing in it.
-func (s *Server) Restart() {
-	s.tb.Helper()
-	s.Kill()
-	if err := os.RemoveAll(filepath.Join(s.dir, "appendonlydir")); err != nil {
-		s.tb.Fatal(err)
-	}
-	s.relaunch()
-}
-
-// RestartWithData kills the server if it still runs and starts it on the same
-// address with what it held. The server must be Persistent.
-func (s *Server) RestartWithData() {
-	s.tb.Helper()
-	if !s.config.persistent {
-		s.tb.Fatal("RestartWithData of a server that was not started as Persistent")
-	}
-	s.Kill()
-	s.relaunch()
-}
-
-func (s *Server) relaunch() {
-	s.tb.Helper()
-	var err error
-	if !poll(processPatience, func() bool {
-		err = s.launch()
-		return !errors.Is(err, errPortTaken)
-	}) || err != nil {
-		s.tb.Fatalf("restart of redis-server on %s: %v", s.Addr(), err)
-	}
-}
 
 // Client connects to the server's socket and gives the password. The client is
 // closed when the test ends.

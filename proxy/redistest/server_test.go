@@ -17,8 +17,13 @@ func TestMain(m *testing.M) {
 		fakeProxy()
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(cleaning{m})
 }
+
+// cleaning runs tests as Main does.
+type cleaning struct{ m *testing.M }
+
+func (c cleaning) Run() int { return Main(c.m) }
 
 func TestServerAnswersOnPortAndSocket(t *testing.T) {
 	s := Start(t)
@@ -168,5 +173,15 @@ func TestClientReadsEveryTypeOfItsProtocolAndNoOther(t *testing.T) {
 	c.Proto = 3
 	if reply, err = c.Do("GET", "none"); err == nil {
 		t.Errorf("a RESP2 null was read as RESP3: %#v", reply)
+	}
+}
+
+func TestTornServerForgetsItsLastCommandsOnly(t *testing.T) {
+	s := Start(t, Persistent())
+	s.MustDo("SET", "first", "v")
+	s.MustDo("SET", "last", "v")
+	s.RestartTorn(3)
+	if keys := s.Keys(); !slices.Equal(keys, []string{"first"}) {
+		t.Errorf("after the loss of a few bytes: %v", keys)
 	}
 }

@@ -1,0 +1,180 @@
+package histories
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"redlockproxy/proxy/faults/history"
+)
+
+// Porcupine's search can take exponential time and memory. It is kept short by giving
+// it one key at a time, of histories of at most eight clients and some seconds, with
+// few operations whose end is open; what it can't decide in its time has failed.
+const (
+	searchTime = 10 * time.Second
+	maxOpen    = 3
+)
+
+// verdict is what porcupine says of a history.
+type verdict struct {
+	checked    int // keys
+	skipped    int // keys with too many operations whose end is open
+	complaints []string
+}
+
+// linear looks for an order of the operations on each key. If memory was lost, locks
+// may be gone before their time.
+func linear(ops []history.Op, lost bool) (v verdict) {
+	byLock := map[string][]history.Op{}
+	byCounter := map[string][]history.Op{}
+	for _, o := range ops {
+		switch o.Kind {
+		case history.Increment, history.Read:
+			byCounter[o.Key] = append(byCounter[o.Key], o)
+		case history.Fenced:
+			byCounter[o.Counter] = append(byCounter[o.Counter], o)
+			byLock[o.Key] = append(byLock[o.Key], o)
+		default:
+			byLock[o.Key] = append(byLock[o.Key], o)
+		}
+	}
+	for key, ops := range byLock {
+		history, open := lockOps(ops)
+		if open > maxOpen {
+			v.skipped++
+			continue
+		}
+		v.search(key, lockModel(lost), history)
+	}
+	for key, ops := range byCounter {
+		v.search(key, counterModel, counterOps(ops))
+	}
+	return v
+}
+
+func (v *verdict) search(key string, model porcupine.Model, ops []porcupine.Operation) {
+	v.checked++
+	if result := porcupine.CheckOperationsTimeout(model, ops, searchTime); result != porcupine.Ok {
+		v.complaints = append(v.complaints, fmt.Sprintf("no order explains %s: %s", key, result))
+	}
+}
+
+// counterModel is a counter whose numbers rise and may have gaps: each number drawn is
+// above all before it, and a reading shows what was drawn, or what somebody drew who
+// was not told.
+var counterModel = porcupine.Model{
+	Init: func() any { return int64(0) },
+	Step: func(state, input, _ any) (bool, any) {
+		last, o := state.(int64), input.(history.Op)
+		return o.Number > last || o.Kind == history.Read && o.Number == last, o.Number
+	},
+}
+
+// counterOps are the operations that had an answer. The others make gaps at most.
+func counterOps(ops []history.Op) (all []porcupine.Operation) {
+	for _, o := range ops {
+		if o.Outcome == history.Done {
+			all = append(all, operation(o, o.Return))
+		}
+	}
+	return all
+}
+
+func operation(o history.Op, end time.Duration) porcupine.Operation {
+	return porcupine.Operation{ClientId: o.Client, Input: o, Call: int64(o.Call), Return: int64(end)}
+}
+
+// lock is the state of a key: who holds it, and from when on it may be gone by itself.
+// The token "" is nobody.
+type lock struct {
+	token string
+	until time.Duration
+}
+
+// step is an operation on a lock, with what its client can't know of others.
+type step struct {
+	history.Op
+	end       time.Duration // its latest moment
+	givenBack time.Duration // of Acquire: when a release of unknown outcome may have ended it
+}
+
+// lockModel is a lock whose time runs out at an unknown moment after its ttl.
+func lockModel(lost bool) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return lock{} },
+		Step: func(state, input, _ any) (bool, any) {
+			l, s := state.(lock), input.(step)
+			gone := l.token == "" || l.until <= s.end // it may be, by this step
+			switch {
+			case s.Kind == history.Acquire:
+				return gone, lock{s.Token, min(s.Call+s.TTL, s.givenBack)}
+			case s.Kind == history.Look && s.Seen != "":
+				return l.token == s.Seen, l
+			case s.Kind == history.Look:
+				return gone || lost, lock{}
+			case s.Outcome == history.Refused:
+				if l.token != s.Token {
+					return true, l
+				}
+				return gone || lost, lock{}
+			case s.Kind == history.Release:
+				return l.token == s.Token, lock{}
+			default: // an extension, after which a release may still have ended it
+				return l.token == s.Token, lock{l.token, max(l.until, min(s.Call+s.TTL, s.givenBack))}
+			}
+		},
+	}
+}
+
+// lockOps are the operations that say something of a lock's state, and how many of
+// them have an open end. An attempt that its client was not told to have won counts if
+// somebody has seen it won: it may have been at any time since, and it may have been
+// taken back at any time. A release or an extension that failed may have been done.
+func lockOps(ops []history.Op) (all []porcupine.Operation, open int) {
+	seen := map[string]bool{}
+	givenBack := map[string]time.Duration{}
+	end := time.Duration(0)
+	for _, o := range ops {
+		end = max(end, o.Return)
+		certain := o.Outcome == history.Done || o.Outcome == history.Refused
+		switch {
+		case o.Kind == history.Look && o.Outcome == history.Done:
+			seen[o.Seen] = true
+		case o.Kind == history.Release && !certain:
+			if at, ok := givenBack[o.Token]; !ok || o.Call < at {
+				givenBack[o.Token] = o.Call
+			}
+		case o.Outcome == history.Done:
+			seen[o.Token] = true
+		}
+	}
+	for _, o := range ops {
+		s := step{Op: o, end: o.Return, givenBack: time.Hour}
+		if at, ok := givenBack[o.Token]; ok {
+			s.givenBack = at
+		}
+		switch o.Kind {
+		case history.Acquire, history.Fenced:
+			s.Kind = history.Acquire
+			if !seen[o.Token] {
+				continue
+			}
+			if o.Outcome != history.Done {
+				s.end, s.givenBack = end, o.Call
+				open++
+			}
+		case history.Look:
+			if o.Outcome != history.Done {
+				continue
+			}
+		default:
+			if o.Outcome != history.Done && o.Outcome != history.Refused {
+				continue
+			}
+		}
+		all = append(all, porcupine.Operation{ClientId: o.Client, Input: s, Call: int64(o.Call), Return: int64(s.end)})
+	}
+	return all, open
+}

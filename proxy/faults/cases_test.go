@@ -1,0 +1,205 @@
+package faults_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"redlockproxy/proxy/faults"
+	"redlockproxy/proxy/redistest"
+)
+
+// want checks the reply to a command.
+func (g *group) want(t *testing.T, wanted any, args ...string) {
+	t.Helper()
+	if reply, err := g.proxy.Do(args...); err != nil || reply != wanted {
+		t.Errorf("%v: %#v, %v; wanted %#v", args, reply, err, wanted)
+	}
+}
+
+// wantError checks that a command is refused with an error that begins with a word.
+func (g *group) wantError(t *testing.T, word string, args ...string) {
+	t.Helper()
+	reply, err := g.proxy.Do(args...)
+	if e, isError := reply.(redistest.Error); err != nil || !isError || e.Code() != word {
+		t.Errorf("%v: %#v, %v; wanted an error %s", args, reply, err, word)
+	}
+}
+
+// TestProxyStoppedBetweenVotesAndReplyGrantsNothing stops the proxy when the backends
+// have the lock and it has not heard of it, until the lock is over.
+func TestProxyStoppedBetweenVotesAndReplyGrantsNothing(t *testing.T) {
+	g := newGroup(t)
+	other := redistest.StartRelease(t, g.backends.Addrs()) // without the relays
+	awaitVoters(t, other, 5)
+	for _, r := range g.relays {
+		r.Hold(redistest.Replies)
+	}
+	c := g.proxy.Client()
+	if err := c.Send("SET", "lock", "a", "NX", "PX", "600"); err != nil {
+		t.Fatal(err)
+	}
+	redistest.Eventually(t, time.Second, "all backends have it", func() bool { return g.backends.Holding("lock") == 5 })
+	g.proxy.Pause()
+	for _, r := range g.relays {
+		r.Pass()
+	}
+	redistest.Eventually(t, 3*time.Second, "somebody else gets the lock", func() bool {
+		reply, err := other.Do("SET", "lock", "b", "NX", "PX", "30000")
+		return err == nil && reply == ok
+	})
+	g.proxy.Resume()
+	reply, err := c.Receive()
+	if e, isError := reply.(redistest.Error); err != nil || reply != nil && (!isError || e.Code() != "UNAVAILABLE") {
+		t.Errorf("the late reply: %v, %v", reply, err)
+	}
+	redistest.Settles(t, 200*time.Millisecond, 2*time.Second, "the second lock stays", func() bool {
+		held, err := other.Do("GET", "lock")
+		return err == nil && held == "b" && g.backends.Holding("lock") == 5
+	})
+}
+
+// TestSilentLinkIsGivenUpAndServesAgainSoonAfter lets two links go silent without an
+// end, as when a machine vanishes.
+func TestSilentLinkIsGivenUpAndServesAgainSoonAfter(t *testing.T) {
+	g := newGroup(t, settings(t, "[lane]\nstall = \"500ms\"\n")...)
+	for b := range 2 {
+		g.relays[b].BlackHole()
+	}
+	before := [2]int{g.relays[0].Accepted(), g.relays[1].Accepted()}
+	l := &load{addr: g.proxy.Addr(), name: "silent"}
+	stop := l.start(2)
+	defer stop()
+	redistest.Eventually(t, 5*time.Second, "the silent links are given up", func() bool {
+		return g.relays[0].Accepted() > before[0] && g.relays[1].Accepted() > before[1]
+	})
+	for b := range 2 {
+		g.relays[b].Pass()
+	}
+	healed := time.Now()
+	awaitVoters(t, g.proxy, 5)
+	if took := time.Since(healed); took > time.Second {
+		t.Errorf("all vote again %s after the links", took)
+	}
+	stop()
+	if 100*len(l.failed) > l.ops {
+		t.Errorf("%d of %d operations failed meanwhile: %q", len(l.failed), l.ops, l.failed[:min(len(l.failed), 5)])
+	}
+}
+
+func TestFullBackendsRefuseNewLocksAndStillGiveUpOldOnes(t *testing.T) {
+	g := newGroup(t, redistest.Patient(t)...)
+	full := func(from, to int) {
+		for _, s := range g.backends[from:to] {
+			s.MustDo("CONFIG", "SET", "maxmemory-policy", "noeviction")
+			s.MustDo("CONFIG", "SET", "maxmemory", "1mb")
+		}
+	}
+	g.want(t, ok, "SET", "old", "a", "NX", "PX", "60000")
+	g.want(t, ok, "SET", "older", "a", "NX", "PX", "60000")
+	full(0, 2)
+	g.want(t, ok, "SET", "lock", "a", "NX", "PX", "60000")
+	g.want(t, int64(1), "EVAL", extendScript, "1", "lock", "a", "60000")
+	g.want(t, int64(1), "INCR", "fence")
+	g.want(t, int64(1), "EVAL", releaseScript, "1", "lock", "a")
+	g.want(t, int64(1), "EVAL", releaseScript, "1", "older", "a")
+	full(2, 3)
+	g.wantError(t, "UNAVAILABLE", "SET", "new", "a", "NX", "PX", "60000")
+	g.wantError(t, "UNAVAILABLE", "INCR", "fence")
+	g.want(t, int64(1), "EVAL", extendScript, "1", "old", "a", "60000")
+	g.want(t, int64(1), "EVAL", releaseScript, "1", "old", "a")
+	redistest.Settles(t, 100*time.Millisecond, 2*time.Second, "no lock is left", func() bool {
+		return g.backends.Holding("old")+g.backends.Holding("older")+g.backends.Holding("lock")+g.backends.Holding("new") == 0
+	})
+}
+
+func TestReplicaAndClusterNodeHaveNoVote(t *testing.T) {
+	backends := redistest.StartGroup(t, 3)
+	host, port, _ := strings.Cut(backends[0].Addr(), ":")
+	replica := redistest.Start(t, redistest.Args("--replicaof", host+" "+port))
+	node := redistest.Start(t, redistest.Args("--cluster-enabled", "yes"))
+	all := append(redistest.Group{replica, node}, backends...)
+	g := &group{proxy: redistest.StartRelease(t, all.Addrs(), redistest.Patient(t)...)}
+	awaitVoters(t, g.proxy, 3)
+	g.want(t, ok, "SET", "lock", "a", "NX", "PX", "60000")
+	g.want(t, int64(1), "INCR", "fence")
+	for _, why := range []string{"it is a replica", "it is in cluster mode"} {
+		if !strings.Contains(g.proxy.Output(), why) {
+			t.Errorf("the log does not say %q", why)
+		}
+	}
+	backends[1].MustDo("REPLICAOF", host, port)
+	g.wantError(t, "UNAVAILABLE", "SET", "second", "a", "NX", "PX", "60000")
+	backends[1].MustDo("REPLICAOF", "NO", "ONE")
+	redistest.Eventually(t, 5*time.Second, "a lock when the third is a primary again", func() bool {
+		reply, err := g.proxy.Do("SET", "third", "a", "NX", "PX", "60000")
+		return err == nil && reply == ok
+	})
+}
+
+func TestClockThatWasSetBackBlocksNobody(t *testing.T) {
+	backends := redistest.StartGroup(t, 5, redistest.OwnClock())
+	g := &group{proxy: redistest.StartRelease(t, backends.Addrs(), redistest.Patient(t)...)}
+	awaitVoters(t, g.proxy, 5)
+	g.want(t, ok, "SET", "lock", "a", "NX", "PX", "300")
+	for _, s := range backends[:2] {
+		if err := s.Clock().Step(-time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := time.Now()
+	redistest.Eventually(t, 3*time.Second, "the next lock", func() bool {
+		reply, err := g.proxy.Do("SET", "lock", "b", "NX", "PX", "60000")
+		return err == nil && reply == ok
+	})
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("the next lock after %s", took)
+	}
+	if left, err := g.proxy.Do("PTTL", "lock"); err != nil || left.(int64) > 60000 {
+		t.Errorf("it lasts for %v ms, %v", left, err)
+	}
+	g.want(t, int64(1), "EVAL", releaseScript, "1", "lock", "b")
+}
+
+// TestAnyTTLIsKeptOrRefusedAtOnce asks for locks of a few milliseconds, and for ones
+// that are longer than the group allows, while backends do not answer.
+func TestAnyTTLIsKeptOrRefusedAtOnce(t *testing.T) {
+	g := newGroup(t, settings(t, "[group]\nmax_ttl = \"60s\"\n")...)
+	g.backends[4].Pause()
+	slow := time.Duration(0)
+	for i, ttl := range []int{1, 5, 20, 50, 100, 60_000, 60_001, 36_000_000} {
+		key := fmt.Sprint("lock:", i)
+		start := time.Now()
+		reply, err := g.proxy.Do("SET", key, "a", "NX", "PX", fmt.Sprint(ttl))
+		took := time.Since(start)
+		slow = max(slow, took)
+		e, isError := reply.(redistest.Error)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case ttl > 60_000 && !isError:
+			t.Errorf("ttl %d: %v", ttl, reply)
+		case ttl > 60_000 && !strings.Contains(string(e), "a time to live above 60000 ms"):
+			t.Errorf("ttl %d: %q does not say why", ttl, e)
+		case ttl == 60_000 && reply != ok:
+			t.Errorf("ttl %d: %v", ttl, reply)
+		case reply == ok && took > time.Duration(ttl)*time.Millisecond:
+			t.Errorf("ttl %d was granted after %s", ttl, took)
+		}
+	}
+	if slow > slowestAnswer {
+		t.Errorf("an answer took %s", slow)
+	}
+	faults.Figure(t, "locks of 1 ms to 10 h, one backend frozen: answered within %s", slow.Round(time.Millisecond))
+	g.backends[4].Resume()
+	redistest.Settles(t, 100*time.Millisecond, 2*time.Second, "the short ones and the refused are gone", func() bool {
+		left := 0
+		for i := range 8 {
+			if i != 5 {
+				left += g.backends.Holding(fmt.Sprint("lock:", i))
+			}
+		}
+		return left == 0
+	})
+}

@@ -1,0 +1,170 @@
+package faults_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"redlockproxy/proxy/faults"
+	"redlockproxy/proxy/redistest"
+)
+
+// slowestAnswer is the longest that any operation may take: the proxy's own limit of
+// 200 ms, and what a busy machine adds.
+const slowestAnswer = 250 * time.Millisecond
+
+// group is five backends behind relays and a proxy as it is shipped.
+type group struct {
+	backends redistest.Group
+	relays   []*redistest.Relay
+	addrs    []string
+	args     []string
+	proxy    *redistest.Proxy
+	runs     int
+}
+
+func newGroup(t *testing.T, args ...string) *group {
+	t.Helper()
+	g := &group{backends: redistest.StartGroup(t, 5, redistest.Persistent()), args: args}
+	g.relays, g.addrs = redistest.NewRelays(t, g.backends.Addrs())
+	g.proxy = redistest.StartRelease(t, g.addrs, args...)
+	awaitVoters(t, g.proxy, 5)
+	return g
+}
+
+// trouble is something that happens to a backend until it is over.
+type trouble struct {
+	name        string
+	begin, over func(g *group, backend int)
+}
+
+var (
+	killed = trouble{"killed",
+		func(g *group, b int) { g.backends[b].Kill() },
+		func(g *group, b int) { g.backends[b].RestartWithData() }}
+	frozen = trouble{"frozen",
+		func(g *group, b int) { g.backends[b].Pause() },
+		func(g *group, b int) { g.backends[b].Resume() }}
+	cutOff = trouble{"cut off",
+		func(g *group, b int) { g.relays[b].BlackHole() },
+		func(g *group, b int) { g.relays[b].Pass() }}
+	refusing = trouble{"refusing",
+		func(g *group, b int) { g.relays[b].Refuse() },
+		func(g *group, b int) { g.relays[b].Pass() }}
+	emptied = trouble{"emptied",
+		func(g *group, b int) { g.backends[b].MustDo("FLUSHALL") },
+		func(*group, int) {}}
+	slowed = trouble{"slowed",
+		func(g *group, b int) { g.relays[b].Jitter(60*time.Millisecond, 60*time.Millisecond) },
+		func(g *group, b int) { g.relays[b].Pass() }}
+)
+
+// TestAnyTwoOfFiveInTroubleCostNothing goes through all pairs of backends and all that
+// may happen to them, each time in the middle of work.
+func TestAnyTwoOfFiveInTroubleCostNothing(t *testing.T) {
+	g := newGroup(t)
+	machine := watchMachine(t)
+	ops, failed, again := 0, []string{}, 0
+	var slowest time.Duration
+	for _, trouble := range []trouble{killed, frozen, cutOff, emptied, slowed} {
+		for a := range 5 {
+			for b := range a {
+				machine.stoodStill()
+				l := g.work(t, trouble, a, b)
+				// What a machine that stood still has spoilt says nothing of the proxy.
+				for try := 1; try < 4 && l.spoilt() && machine.stoodStill(); try++ {
+					l = g.work(t, trouble, a, b)
+					again++
+				}
+				ops += l.ops
+				slowest = max(slowest, l.slowest)
+				for _, f := range l.failed {
+					failed = append(failed, l.name+" "+f)
+				}
+			}
+		}
+	}
+	faults.Figure(t, "any two of five backends killed, frozen, cut off, emptied or slowed: %d of %d operations failed, the slowest took %s (%d of 50 pairs again, for the machine's sake)",
+		len(failed), ops, slowest.Round(time.Millisecond), again)
+	if 1000*len(failed) > ops {
+		t.Errorf("more than one in a thousand: %q", failed[:min(len(failed), 20)])
+	}
+	if slowest > slowestAnswer {
+		t.Errorf("the slowest operation took %s", slowest)
+	}
+	leakedFiles, leakedGoroutines := wantNoLeak(t, g.proxy, g.addrs)
+	faults.Figure(t, "left over after that run: %d file descriptors, %d goroutines", leakedFiles, leakedGoroutines)
+}
+
+// work lets clients work, and in the middle of it two backends get into trouble. All
+// backends vote again afterwards.
+func (g *group) work(t *testing.T, trouble trouble, a, b int) *load {
+	t.Helper()
+	const clients, cycles = 2, 50 // of five operations each
+	l := &load{addr: g.proxy.Addr(), name: fmt.Sprintf("%s:%d:%d:%d", trouble.name, a, b, g.runs)}
+	g.runs++
+	stop := l.start(clients)
+	defer stop()
+	redistest.Eventually(t, 5*time.Second, "work has begun", func() bool { return l.done() > 2 })
+	trouble.begin(g, a)
+	trouble.begin(g, b)
+	before := l.done()
+	redistest.Eventually(t, 30*time.Second, "work goes on", func() bool { return l.done() >= before+cycles })
+	stop()
+	trouble.over(g, a)
+	trouble.over(g, b)
+	awaitVoters(t, g.proxy, 5)
+	return l
+}
+
+func TestThreeDownAreErrorsUntilTheThirdIsBack(t *testing.T) {
+	for _, trouble := range []trouble{killed, frozen, cutOff, refusing} {
+		t.Run(trouble.name, func(t *testing.T) {
+			g := newGroup(t)
+			for b := range 3 {
+				trouble.begin(g, b)
+			}
+			var times []time.Duration
+			ask := func(args ...string) any {
+				t.Helper()
+				start := time.Now()
+				reply, err := g.proxy.Do(args...)
+				if err != nil {
+					t.Fatalf("%s: %v", args[0], err)
+				}
+				times = append(times, time.Since(start))
+				return reply
+			}
+			for i := range 20 {
+				for _, args := range [][]string{
+					{"SET", fmt.Sprint("lock:", i), "a", "NX", "PX", "30000"}, {"INCR", "fence"},
+					{"GET", "lock:0"}, {"EVAL", releaseScript, "1", "lock:0", "a"},
+				} {
+					reply := ask(args...)
+					if e, isError := reply.(redistest.Error); !isError || e.Code() != "UNAVAILABLE" {
+						t.Errorf("%s with three backends %s: %v", args[0], trouble.name, reply)
+					}
+				}
+			}
+			slices.Sort(times)
+			median, slowest := times[len(times)/2], times[len(times)-1]
+			trouble.over(g, 0)
+			start := time.Now()
+			redistest.Eventually(t, 10*time.Second, "a lock after the third is back", func() bool {
+				reply, err := g.proxy.Do("SET", "lock:back", "a", "NX", "PX", "30000")
+				return err == nil && reply == ok
+			})
+			back := time.Since(start)
+			for b := 1; b < 3; b++ {
+				trouble.over(g, b)
+			}
+			faults.Figure(t, "three of five backends %s: errors after %s, the slowest after %s; the first lock %s after the third was back",
+				trouble.name, median.Round(10*time.Microsecond), slowest.Round(time.Millisecond), back.Round(time.Millisecond))
+			if median > 20*time.Millisecond || slowest > slowestAnswer || back > time.Second {
+				t.Error("too slow")
+			}
+			awaitVoters(t, g.proxy, 5)
+		})
+	}
+}

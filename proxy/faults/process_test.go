@@ -1,0 +1,117 @@
+package faults_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"redlockproxy/proxy/redistest"
+)
+
+// settings is a configuration file for the proxy.
+func settings(t *testing.T, text string) []string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "proxy.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"-config", path}
+}
+
+// files is how many file descriptors the proxy has open.
+func files(t *testing.T, p *redistest.Proxy) int {
+	t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// peakMemory is the most memory that the proxy has had since its start, in bytes.
+func peakMemory(t *testing.T, p *redistest.Proxy) int64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kilobytes << 10
+		}
+	}
+	t.Fatalf("no VmHWM in %s", status)
+	return 0
+}
+
+// goroutines ends the proxy and counts the goroutines that it had: a Go program that
+// gets SIGQUIT prints them all. The runtime's own don't count; they come and go.
+func goroutines(t *testing.T, p *redistest.Proxy) int {
+	t.Helper()
+	p.Signal(syscall.SIGQUIT)
+	redistest.Eventually(t, 10*time.Second, "the proxy ends with a list of its goroutines", func() bool { return !p.Running() })
+	n := strings.Count(p.Output(), "\ncreated by ") - strings.Count(p.Output(), "\ncreated by runtime.")
+	if n < 5 { // one for each backend, to begin with
+		t.Fatalf("only %d goroutines in the list", n)
+	}
+	return n
+}
+
+// wantNoLeak ends the proxy after a run and checks that it has no more open files and
+// goroutines than a fresh one in front of the same backends.
+func wantNoLeak(t *testing.T, p *redistest.Proxy, addrs []string, args ...string) (leakedFiles, leakedGoroutines int) {
+	t.Helper()
+	fresh := redistest.StartRelease(t, addrs, args...)
+	awaitVoters(t, fresh, len(addrs))
+	wanted := files(t, fresh)
+	redistest.Eventually(t, 5*time.Second, "the proxy's files are those of a fresh one", func() bool { return files(t, p) <= wanted })
+	leakedFiles = max(files(t, p)-wanted, 0)
+	leakedGoroutines = max(goroutines(t, p)-goroutines(t, fresh), 0)
+	if leakedGoroutines > 0 {
+		t.Errorf("%d more goroutines than a fresh proxy has", leakedGoroutines)
+	}
+	return leakedFiles, leakedGoroutines
+}
+
+// machine watches whether the machine itself stands still: where a processor is not to
+// be had for long, nothing keeps its time limits.
+type machine struct{ still atomic.Int64 }
+
+// watchMachine watches until the test ends.
+func watchMachine(t *testing.T) *machine {
+	t.Helper()
+	const tick, tolerable = 5 * time.Millisecond, 25 * time.Millisecond
+	m := &machine{}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for last := time.Now(); ; last = time.Now() {
+			select {
+			case <-stop:
+				return
+			case <-time.After(tick):
+			}
+			if late := time.Since(last) - tick; late > tolerable {
+				m.still.Add(1)
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		close(stop)
+		<-stopped
+	})
+	return m
+}
+
+// stoodStill tells whether the machine stood still since the last call.
+func (m *machine) stoodStill() bool { return m.still.Swap(0) > 0 }

@@ -1,0 +1,70 @@
+package lua
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"redlockproxy/resp"
+)
+
+const (
+	light = `for i = 1, 1000 do local x = i end return 'light'`
+	// Both end by themselves: 24,000 steps, 400 kilobytes.
+	longRun = `for i = 1, 12000 do local x = i end return 'heavy'`
+	bigRun  = `return #string.rep('x', 400000)`
+)
+
+func runIn(t *testing.T, c *Cache, ctx context.Context, text string) (resp.Reply, error) {
+	t.Helper()
+	s, err := c.Load(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Run(ctx, nil, nil, nil)
+}
+
+func TestHeavyRunsTakeTurnsAndLightOnesNeedNone(t *testing.T) {
+	c := NewCache(10, 1<<20, Limits{MaxTime: time.Minute})
+	c.idle.turns <- struct{}{} // somebody has the only turn
+	if reply, err := runIn(t, c, t.Context(), light); err != nil || reply != resp.Bulk("light") {
+		t.Errorf("light: %v, %v", reply, err)
+	}
+	for _, text := range []string{longRun, bigRun} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		reply, err := runIn(t, c, ctx, text)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), "a turn to compute for long") {
+			t.Errorf("%s while another has the turn: %v, %v", text, reply, err)
+		}
+	}
+	done := make(chan error)
+	go func() {
+		_, err := runIn(t, c, t.Context(), longRun)
+		done <- err
+	}()
+	c.idle.turns.leave()
+	if err := <-done; err != nil {
+		t.Errorf("when the turn was free: %v", err)
+	}
+}
+
+func TestEveryRunGivesItsTurnBack(t *testing.T) {
+	c := NewCache(10, 1<<20, Limits{MaxSteps: 2 * heavySteps})
+	var all sync.WaitGroup
+	for range 10 {
+		for _, text := range []string{longRun, `while true do end`, `while true do error('x') end`, `for i = 1, 12000 do local x = i end error('x')`} {
+			all.Go(func() {
+				if reply, err := runIn(t, c, t.Context(), text); err == nil && reply == resp.Bulk("light") {
+					t.Error("not its own reply")
+				}
+			})
+		}
+	}
+	all.Wait()
+	if n := len(c.idle.turns); n != 0 {
+		t.Errorf("%d turns were not given back", n)
+	}
+}
