@@ -1,0 +1,300 @@
+package e2e_test
+
+import (
+	"strings"
+
+	"redlockproxy/proxy/redistest"
+)
+
+const (
+	pong   = redistest.Status("PONG")
+	queued = redistest.Status("QUEUED")
+
+	evalOnly     = "EVAL"
+	evalNext     = "EVALSHA, EVAL"
+	loadNext     = "EVALSHA, LOAD, EVALSHA"
+	binary       = "\x00\r\n\xff+$*binary token!!\x01" // some write tokens of any bytes
+	sixteenBytes = "\x00\x01\r\n\xfe\xff+OK\r\n$-1\r"
+)
+
+// maintenance is what several clients ask for right behind HELLO 3. They take an
+// error quietly; OK would promise pushes that never come.
+func maintenance(words ...string) ask {
+	return call(refused("ERR "), append([]string{"CLIENT", "MAINT_NOTIFICATIONS", "ON"}, words...)...)
+}
+
+func libraryBurst(first ask, name, version string) burst {
+	a, b := setInfo(name, version)
+	return burst{first, a, b}
+}
+
+// replays are the libraries in the versions of 2026.
+var replays = []replay{
+	{
+		library: "redis-py 8",
+		connect: redisPyConnects(),
+		take:    []string{"SET", "lock:redis-py", "t", "NX", "PX", "10000"},
+		locks:   redisPyLocks,
+	},
+	{
+		library: "Jedis 8 with ShedLock",
+		connect: []burst{
+			one(greeting(3), "HELLO", "3"),
+			libraryBurst(call(ok, "CLIENT", "SETNAME", "pool"), "jedis", "8.0.0"),
+			one(pong, "PING"),
+		},
+		take:  []string{"SET", "job-lock:default:nightly", "t", "NX", "PX", "10000"},
+		locks: shedLockLocks,
+	},
+	{
+		library: "Jedis 7 with ShedLock, safe updates",
+		connect: []burst{libraryBurst(call(ok, "CLIENT", "SETNAME", "pool"), "jedis", "7.0.0"), one(ok, "SELECT", "0"), one(pong, "PING")},
+		take:    []string{"SET", "job-lock:default:nightly", "t", "NX", "PX", "10000"},
+		locks:   shedLockSafeLocks,
+	},
+	{
+		library: "Lettuce 7 with Spring's lock registry",
+		connect: lettuceConnects(),
+		take:    []string{"SET", "lock:lettuce", "t", "NX", "PX", "10000"},
+		locks:   springLocks,
+	},
+	{
+		library: "StackExchange.Redis 3",
+		connect: []burst{stackExchangeBurst(call(greeting(3), "HELLO", "3"))},
+		take:    []string{"SET", "lock:stackexchange", "t", "EX", "10", "NX"},
+		locks:   stackExchangeLocks,
+	},
+	{
+		library: "StackExchange.Redis 2 before 8.4",
+		connect: []burst{stackExchangeBurst(call(ok, "CLIENT", "SETNAME", "host(SE.Redis-v2)"))},
+		take:    []string{"SET", "lock:stackexchange", "t", "EX", "10", "NX"},
+		locks:   stackExchangeWatches,
+	},
+	{
+		library: "redis-client for Ruby with redlock",
+		connect: []burst{libraryBurst(call(greeting(3), "HELLO", "3"), "redis-client", "0.30.0")},
+		take:    []string{"SET", "lock:ruby", "t", "NX", "PX", "10000"},
+		locks:   rubyRedlockLocks,
+	},
+	{
+		library: "redis-rs with rslock",
+		connect: []burst{libraryBurst(call(pong, "PING"), "redis-rs", "1.6.0")},
+		take:    []string{"SET", "lock:rust", binary, "NX", "PX", "10000"},
+		locks:   rustLocks,
+	},
+	{
+		library: "redis-rs in RESP3",
+		connect: []burst{libraryBurst(call(greeting(3), "HELLO", "3"), "redis-rs", "1.6.0")},
+		take:    []string{"SET", "lock:rust", binary, "NX", "PX", "10000"},
+		locks:   rustLocks,
+	},
+	{
+		library: "Redisson's buckets and counters",
+		connect: []burst{one(ok, "CLIENT", "SETNAME", "redisson"), one(pong, "PING")},
+		take:    []string{"SET", "lock:bucket", "t", "PX", "10000", "NX"},
+		locks:   redissonBuckets,
+	},
+}
+
+// redisPyConnects: each command is sent and awaited alone; any error to HELLO, or
+// another protocol than 3 in its reply, is fatal.
+func redisPyConnects() []burst {
+	name, version := setInfo("redis-py", "8.1.0")
+	return []burst{
+		one(greeting(3), "HELLO", "3"), {maintenance("moving-endpoint-type", "internal-ip")},
+		one(ok, "CLIENT", "SETNAME", "worker"), {name}, {version}, one(ok, "SELECT", "0"),
+	}
+}
+
+func redisPyLocks(x *exchange) {
+	key, fence := x.prefix+"py", "fence:"+x.library
+	x.do(0, ok, "SET", key, "t1", "NX", "PX", "10000")
+	x.do(1, nil, "SET", key, "t2", "NX", "PX", "10000")
+	x.do(1, "t1", "GET", key)
+	x.script(0, int64(1), loadNext, "extend: add", key, "t1", "10000", "0")
+	x.do(0, between(15_000, 20_000), "PTTL", key)
+	x.script(0, int64(1), loadNext, "extend: replace", key, "t1", "5000", "1")
+	x.script(0, int64(1), loadNext, "extend: constants", key, "t1", "10000")
+	x.script(1, int64(0), loadNext, "extend: constants", key, "t2", "10000")
+	x.script(1, int64(0), loadNext, "release: constants", key, "t2")
+	x.script(0, int64(1), loadNext, "release: constants", key, "t1")
+	x.script(0, int64(0), loadNext, "release: constants", key, "t1") // it was lost: the library raises
+	x.do(0, nil, "GET", key)
+
+	// A pipeline is a transaction unless told otherwise; incr() is INCRBY.
+	x.do(1, int64(0), "DEL", fence, key)
+	x.send(0, call(ok, "MULTI"), call(queued, "SET", key, "t3", "NX", "PX", "10000"), call(queued, "INCRBY", fence, "1"),
+		call([]any{ok, int64(1)}, "EXEC"))
+	x.send(1, call(ok, "MULTI"), call(queued, "SET", key, "t4", "NX", "PX", "10000"), call(queued, "GET", key),
+		call([]any{nil, "t3"}, "EXEC"))
+	x.do(0, int64(2), "DEL", key, fence)
+}
+
+func shedLockLocks(x *exchange) {
+	key := x.prefix + "job"
+	x.do(0, ok, "SET", key, "at host", "NX", "PX", "10000")
+	x.do(1, nil, "SET", key, "at host", "NX", "PX", "10000")
+	x.do(0, ok, "SET", key, "at host", "XX", "PX", "20000") // it asks nobody whose it is
+	x.do(1, between(10_001, 20_000), "PTTL", key)
+	x.do(0, ok, "SET", key, "at host", "XX", "PX", "5000") // released, but not before the job's shortest time
+	x.do(0, int64(1), "DEL", key)
+	x.do(0, nil, "SET", key, "at host", "XX", "PX", "5000")
+}
+
+func shedLockSafeLocks(x *exchange) {
+	key := x.prefix + "job"
+	x.do(0, ok, "SET", key, "t1", "NX", "PX", "10000")
+	x.do(1, nil, "SET", key, "t2", "NX", "PX", "10000")
+	x.script(0, int64(1), evalOnly, "extend", key, "t1", "20000")
+	x.script(1, int64(0), evalOnly, "extend", key, "t2", "20000")
+	x.script(1, int64(0), evalOnly, "release", key, "t2")
+	x.script(0, int64(1), evalOnly, "release", key, "t1")
+	x.script(0, int64(0), evalOnly, "extend", key, "t1", "20000")
+	x.script(0, int64(0), evalOnly, "release", key, "t1")
+}
+
+// lettuceConnects: the subcommands' words are in lower case.
+func lettuceConnects() []burst {
+	name, version := setInfoAs("lib-name", "lib-ver", "Lettuce", "7.8.0")
+	return []burst{one(greeting(3), "HELLO", "3", "SETNAME", "spring"), {name, version, maintenance("moving-endpoint-type", "internal-ip")}}
+}
+
+// springLocks: one value for all locks of an application; where the server is new
+// enough the renewal and the release are single commands.
+func springLocks(x *exchange) {
+	key := x.prefix + "spring"
+	const take, renew, free = "acquire: true or nil", "extend: true or nil", "release: unlink"
+	x.script(0, int64(1), evalNext, take, key, "registry-1", "10000")
+	x.script(1, nil, evalNext, take, key, "registry-2", "10000")
+	x.script(0, int64(1), evalNext, take, key, "registry-1", "10000")
+	x.doNew(0, ok, "SET", key, "registry-1", "PX", "20000", "IFEQ", "registry-1")
+	x.doNew(1, nil, "SET", key, "registry-2", "PX", "20000", "IFEQ", "registry-2")
+	x.script(0, int64(1), evalNext, renew, key, "registry-1", "20000")
+	x.script(1, nil, evalNext, renew, key, "registry-2", "20000")
+	x.doNew(1, int64(0), "DELEX", key, "IFEQ", "registry-2")
+	x.script(1, nil, evalNext, free, key, "registry-2")
+	x.script(0, int64(1), evalNext, free, key, "registry-1")
+	x.script(0, nil, evalNext, renew, key, "registry-1", "20000")
+	x.script(0, nil, evalNext, free, key, "registry-1")
+	x.doNew(0, int64(0), "DELEX", key, "IFEQ", "registry-1")
+	x.doNew(0, nil, "SET", key, "registry-1", "PX", "20000", "IFEQ", "registry-1")
+}
+
+// stackExchangeBurst is one write. The echo of sixteen bytes completes it; the other
+// replies may be errors, but not of another type: a text to CLUSTER NODES makes the
+// server a cluster, and anything but an error to SENTINEL a sentinel.
+func stackExchangeBurst(first ask) burst {
+	name, version := setInfoAs("lib-name", "lib-ver", "SE.Redis", "3.1.0")
+	return burst{
+		first, call(ok, "CLIENT", "SETNAME", "host"), name, version,
+		call(between(1, 1<<40), "CLIENT", "ID"),
+		call(setting("timeout", "0"), "CONFIG", "GET", "timeout"),
+		call(setting("replica-read-only", "yes"), "CONFIG", "GET", "replica-read-only"),
+		newCall(setting("databases", "1"), "CONFIG", "GET", "databases"),
+		call(refused("ERR unknown command 'SENTINEL'"), "SENTINEL", "MASTERS"),
+		call(containing("role:master"), "INFO", "replication"),
+		call(containing("redis_version:", "redis_mode:standalone"), "INFO", "server"),
+		call(refused("ERR This instance has cluster support disabled"), "CLUSTER", "NODES"),
+		call(nilOrUnavailable, "GET", "__Booksleeve_TieBreak"),
+		call(sixteenBytes, "ECHO", sixteenBytes),
+	}
+}
+
+// nilOrUnavailable is what a key that nobody has set is: also where no majority can
+// be asked, which the handshake has to survive.
+var nilOrUnavailable = need(func(reply any) string {
+	if e, isError := reply.(redistest.Error); reply == nil || isError && strings.HasPrefix(string(e), "UNAVAILABLE ") {
+		return ""
+	}
+	return "wanted null, or UNAVAILABLE"
+})
+
+func stackExchangeLocks(x *exchange) {
+	key := x.prefix + "net"
+	x.do(0, ok, "SET", key, binary, "EX", "10", "NX")
+	x.do(1, nil, "SET", key, "t2", "PX", "10500", "NX")
+	x.do(1, binary, "GET", key)
+	x.doNew(0, ok, "SET", key, binary, "EX", "20", "IFEQ", binary)
+	x.doNew(1, nil, "SET", key, "t2", "EX", "20", "IFEQ", "t2")
+	x.doNew(1, int64(0), "DELEX", key, "IFEQ", "t2")
+	x.doNew(0, int64(1), "DELEX", key, "IFEQ", binary)
+	x.doNew(0, int64(0), "DELEX", key, "IFEQ", binary)
+	x.doNew(0, nil, "SET", key, binary, "EX", "20", "IFEQ", binary)
+	if x.old {
+		x.do(0, int64(1), "DEL", key) // the release was left out
+	}
+	x.do(0, containing("role:master"), "INFO", "replication") // its heartbeat
+}
+
+// stackExchangeWatches: against a server that says it is older, ownership is watched.
+// In RESP2 a second connection listens.
+func stackExchangeWatches(x *exchange) {
+	key := x.prefix + "net"
+	const channel = "__Booksleeve_MasterChanged"
+	x.do(0, ok, "SET", key, "t1", "EX", "10", "NX")
+	x.do(1, nil, "SET", key, "t2", "EX", "10", "NX")
+
+	x.send(0, call(ok, "WATCH", key), call("t1", "GET", key))
+	x.send(0, call(ok, "MULTI"), call(queued, "EXPIRE", key, "20"), call([]any{int64(1)}, "EXEC"))
+	x.send(1, call(ok, "WATCH", key), call("t1", "GET", key))
+	x.do(1, ok, "UNWATCH") // not its own
+
+	x.send(0, call(ok, "WATCH", key), call("t1", "GET", key))
+	x.do(1, ok, "SET", key, "t2", "EX", "10")
+	x.send(0, call(ok, "MULTI"), call(queued, "DEL", key), call(nil, "EXEC"))
+	x.do(1, "t2", "GET", key)
+	x.send(1, call(ok, "WATCH", key), call("t2", "GET", key))
+	x.send(1, call(ok, "MULTI"), call(queued, "DEL", key), call([]any{int64(1)}, "EXEC"))
+
+	x.do(1, []any{"subscribe", channel, int64(1)}, "SUBSCRIBE", channel)
+	x.do(1, []any{"pong", ""}, "PING")
+	x.do(1, refused("ERR Can't execute 'get'"), "GET", key)
+}
+
+// rubyRedlockLocks: all scripts are loaded at once when one is missing.
+func rubyRedlockLocks(x *exchange) {
+	key := x.prefix + "rb"
+	const take, free, look = "acquire: only if asked", "release", "inspect: pair"
+	for _, name := range []string{take, free, look} {
+		x.do(0, digest(scriptText(x.t, name)), "SCRIPT", "LOAD", scriptText(x.t, name))
+	}
+	x.script(0, []any{nil, int64(-2)}, loadNext, look, key)
+	x.script(0, ok, loadNext, take, key, "t1", "10000", "yes")
+	x.script(1, nil, loadNext, take, key, "t2", "10000", "yes")
+	x.script(0, ok, loadNext, take, key, "t1", "20000", "no")
+	x.script(1, nil, loadNext, take, key, "t2", "20000", "no")
+	x.script(1, int64(0), loadNext, free, key, "t2")
+	x.script(0, int64(1), loadNext, free, key, "t1")
+	x.script(0, nil, loadNext, take, key, "t1", "20000", "no")
+	x.script(0, int64(0), loadNext, free, key, "t1")
+}
+
+func rustLocks(x *exchange) {
+	key := x.prefix + "rs"
+	x.do(0, ok, "SET", key, binary, "NX", "PX", "10000")
+	x.do(1, nil, "SET", key, binary+"2", "NX", "PX", "10000")
+	x.do(1, binary, "GET", key)
+	x.script(0, int64(1), loadNext, "extend: set again", key, binary, "20000")
+	x.script(1, int64(0), loadNext, "extend: set again", key, binary+"2", "20000")
+	x.do(0, between(10_001, 20_000), "PTTL", key)
+	x.script(1, int64(0), loadNext, "release", key, binary+"2")
+	x.script(0, int64(1), loadNext, "release", key, binary)
+	x.script(0, int64(0), loadNext, "extend: set again", key, binary, "20000")
+	x.script(0, int64(0), loadNext, "release", key, binary)
+}
+
+// redissonBuckets: what it does with plain strings. With a topology of one server it
+// does not wait for replicas; where it asks, it gives that up at this error.
+func redissonBuckets(x *exchange) {
+	key, fence := x.prefix+"bucket", "fence:"+x.library
+	x.do(1, int64(0), "DEL", key, fence)
+	x.do(0, ok, "SET", key, binary, "PX", "10000", "NX")
+	x.do(1, nil, "SET", key, "t2", "PX", "10000", "NX")
+	x.do(0, int64(1), "INCR", fence)
+	x.do(1, int64(2), "INCR", fence)
+	x.do(0, between(1, 10_000), "PTTL", key)
+	x.do(0, int64(2), "DEL", key, fence)
+	x.doNew(0, refused("ERR unknown command 'WAIT', with args beginning with: '1' '1000' "), "WAIT", "1", "1000")
+	x.doNew(0, refused("ERR unknown command 'WAITAOF', with args beginning with: "), "WAITAOF", "0", "1", "1000")
+	x.do(0, containing("role:master"), "INFO", "ALL")
+}
