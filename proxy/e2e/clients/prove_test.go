@@ -1,0 +1,368 @@
+package clients
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"redlockproxy/proxy/redistest"
+)
+
+// client is one user of a library, as the proofs see it. An error is the library's
+// own; that a lock is somebody else's is none.
+type client interface {
+	// ping shows that the connection is well.
+	ping() error
+	// acquire tries once to take the lock and tells whether it did.
+	acquire(key string, ttl time.Duration) (bool, error)
+	// extend lets a lock that this client took last for ttl from now on; false if
+	// the lock isn't its own any more.
+	extend(key string, ttl time.Duration) (bool, error)
+	// release gives a lock that this client took back.
+	release(key string) (verdict, error)
+	// close ends its connections.
+	close()
+}
+
+// verdict is what a library says about a lock that it was to release.
+type verdict string
+
+const (
+	released verdict = "released" // it was held until now
+	notHeld  verdict = "not held" // it was gone, or another's
+	untold   verdict = "untold"   // the library doesn't say
+)
+
+// subject is a library to be proven.
+type subject struct {
+	name string
+	// open connects a client as the library does by default. Of t it uses Cleanup
+	// and Log only.
+	open func(t testing.TB, addr string) (client, error)
+
+	// The rest is what the library can't do, or does in another way.
+
+	keys      func(lock string) []string // the keys that hold a lock; nil: the one of its name
+	noExtend  bool                       // there is no way to extend a lock
+	untold    bool                       // a release doesn't say whether the lock was held
+	swallows  bool                       // errors of acquire and extend end as "not acquired" and "lost"
+	keepsLock bool                       // it extends by itself, so that a lock is lost only by deletion
+}
+
+// lock is the name of one of the subject's locks; no other subject uses it.
+func (s *subject) lock(name string) string {
+	return "lock:" + strings.NewReplacer(" ", "-", "/", "-").Replace(s.name) + ":" + name
+}
+
+func (s *subject) keysOf(lock string) []string {
+	if s.keys == nil {
+		return []string{lock}
+	}
+	return s.keys(lock)
+}
+
+// proof is a subject on its way through the stages, with two of its clients. Once a
+// stage failed, no other is tried.
+type proof struct {
+	*subject
+	addr     string
+	one, two client
+}
+
+// prove takes all subjects through all stages. They share five backends and a
+// proxy, and go through each stage at the same time.
+func prove(t *testing.T, subjects []subject) {
+	plain := redistest.Start(t)
+	stage(t, "one Redis", proofs(subjects, plain.Addr()), func(p *proof, t *testing.T) {
+		p.connect(t, t)
+		p.works(t)
+	})
+
+	group := redistest.StartGroup(t, 5)
+	listen := []string{"-listen", redistest.FreeAddr(t)}
+	args := append(redistest.Patient(t), listen...)
+	proxy := redistest.StartProxy(t, group.Addrs(), args...)
+	awaitVotes(t, proxy, group)
+	all := proofs(subjects, proxy.Addr())
+	stage(t, "five backends", all, func(p *proof, st *testing.T) {
+		p.connect(t, st)
+		p.works(st)
+		p.leavesNothing(st, group)
+	})
+
+	group[1].Kill()
+	group[4].Kill()
+	running := redistest.Group{group[0], group[2], group[3]}
+	stage(t, "two of five stopped", all, func(p *proof, t *testing.T) {
+		p.works(t)
+		p.leavesNothing(t, running)
+		p.want(t, "a lock to be kept", true)(p.one.acquire(p.lock("kept"), time.Minute))
+	})
+
+	if code := proxy.Stop(); code != 0 {
+		t.Errorf("the proxy ended with %d", code)
+	}
+	proxy = redistest.StartProxy(t, group.Addrs(), args...)
+	awaitVotes(t, proxy, running)
+	stage(t, "the proxy restarted", all, (*proof).reconnects)
+
+	group[2].Kill()
+	running = redistest.Group{group[0], group[3]}
+	stage(t, "three of five stopped", all, func(p *proof, t *testing.T) {
+		p.fails(t)
+		p.holdsNothing(t, running, "outage")
+	})
+}
+
+func proofs(subjects []subject, addr string) []*proof {
+	all := make([]*proof, len(subjects))
+	for i := range subjects {
+		all[i] = &proof{subject: &subjects[i], addr: addr}
+	}
+	return all
+}
+
+// stage runs one stage for all that are still in the race.
+func stage(t *testing.T, name string, all []*proof, run func(*proof, *testing.T)) {
+	failed := make([]bool, len(all))
+	t.Run(name, func(t *testing.T) {
+		for i, p := range all {
+			if p.subject == nil {
+				continue
+			}
+			t.Run(p.name, func(t *testing.T) {
+				t.Parallel()
+				defer func() { failed[i] = t.Failed() }()
+				run(p, t)
+			})
+		}
+	})
+	for i := range all {
+		if failed[i] {
+			all[i].subject = nil
+		}
+	}
+}
+
+// awaitVotes waits until locks reach all of the group.
+func awaitVotes(t *testing.T, proxy *redistest.Proxy, group redistest.Group) {
+	t.Helper()
+	redistest.Eventually(t, 10*time.Second, "the proxy's locks reach its backends", func() bool {
+		reply, err := proxy.Do("SET", "probe", "x", "PX", "60000")
+		return err == nil && reply == redistest.Status("OK") && group.Holding("probe") == len(group)
+	})
+}
+
+// connect opens the two clients; they live as long as owner.
+func (p *proof) connect(owner, t *testing.T) {
+	t.Helper()
+	for _, c := range []*client{&p.one, &p.two} {
+		opened, err := p.open(owner, p.addr)
+		if err != nil {
+			t.Fatalf("connect: %v", err)
+		}
+		owner.Cleanup(opened.close)
+		*c = opened
+	}
+}
+
+// want checks what a client's method returned.
+func (p *proof) want(t *testing.T, what string, wanted bool) func(bool, error) {
+	return func(got bool, err error) {
+		t.Helper()
+		if err != nil || got != wanted {
+			t.Fatalf("%s: %v, %v; wanted %v", what, got, err, wanted)
+		}
+	}
+}
+
+// wantRelease checks what a release said; where a library says nothing, nothing is
+// what it must say.
+func (p *proof) wantRelease(t *testing.T, what string, wanted verdict) func(verdict, error) {
+	if p.untold {
+		wanted = untold
+	}
+	return func(got verdict, err error) {
+		t.Helper()
+		if err != nil || got != wanted {
+			t.Fatalf("%s: %s, %v; wanted: %s", what, got, err, wanted)
+		}
+	}
+}
+
+// do sends a command of the test's own to where the clients are connected.
+func (p *proof) do(t *testing.T, args ...string) any {
+	t.Helper()
+	c, err := redistest.Dial(p.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	reply, err := c.Do(args...)
+	if e, ok := reply.(redistest.Error); ok {
+		err = e
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", args[0], err)
+	}
+	return reply
+}
+
+// wantLeft checks how long a lock will last, by each of its keys.
+func (p *proof) wantLeft(t *testing.T, what, lock string, least, most time.Duration) {
+	t.Helper()
+	for _, key := range p.keysOf(lock) {
+		left, _ := p.do(t, "PTTL", key).(int64)
+		if left <= least.Milliseconds() || left > most.Milliseconds() {
+			t.Fatalf("%s: PTTL of %s is %d; wanted more than %s, at most %s", what, key, left, least, most)
+		}
+	}
+}
+
+// wantFree checks that nothing holds a lock.
+func (p *proof) wantFree(t *testing.T, what, lock string) {
+	t.Helper()
+	for _, key := range p.keysOf(lock) {
+		if left := p.do(t, "PTTL", key); left != int64(-2) {
+			t.Fatalf("%s: PTTL of %s is %v; wanted -2", what, key, left)
+		}
+	}
+}
+
+// works takes, contends for, extends, releases and loses a lock, as with one healthy
+// Redis.
+func (p *proof) works(t *testing.T) {
+	for _, c := range []client{p.one, p.two} {
+		if err := c.ping(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock := p.lock("work")
+	p.want(t, "a free lock", true)(p.one.acquire(lock, 10*time.Second))
+	p.wantLeft(t, "a lock of 10 s", lock, 5*time.Second, 10*time.Second)
+	p.want(t, "a taken lock", false)(p.two.acquire(lock, 10*time.Second))
+	if !p.noExtend {
+		p.want(t, "extension of a held lock", true)(p.one.extend(lock, 30*time.Second))
+		if !p.keepsLock {
+			p.wantLeft(t, "extended to 30 s", lock, 20*time.Second, 30*time.Second)
+		}
+		p.want(t, "a lock that was extended", false)(p.two.acquire(lock, 10*time.Second))
+	}
+	p.wantRelease(t, "release of a held lock", released)(p.one.release(lock))
+	p.wantFree(t, "after the release", lock)
+	p.want(t, "a released lock", true)(p.two.acquire(lock, 10*time.Second))
+	p.wantRelease(t, "release by the next owner", released)(p.two.release(lock))
+	p.loses(t, lock)
+}
+
+// loses lets one's lock be gone and two take it.
+func (p *proof) loses(t *testing.T, lock string) {
+	t.Helper()
+	ttl := 300 * time.Millisecond
+	if p.keepsLock {
+		ttl = 10 * time.Second
+	}
+	p.want(t, "a lock to be lost", true)(p.one.acquire(lock, ttl))
+	if p.keepsLock {
+		p.do(t, append([]string{"DEL"}, p.keysOf(lock)...)...)
+	}
+	redistest.Eventually(t, 10*time.Second, "a lost lock is taken by another", func() bool {
+		ok, err := p.two.acquire(lock, 10*time.Second)
+		if err != nil {
+			t.Fatalf("taking a lock that expires: %v", err)
+		}
+		return ok
+	})
+	if !p.noExtend {
+		p.want(t, "extension of a lost lock", false)(p.one.extend(lock, 30*time.Second))
+	}
+	p.wantRelease(t, "release of a lost lock", notHeld)(p.one.release(lock))
+	p.wantLeft(t, "the lock of who took over", lock, 5*time.Second, 10*time.Second)
+	p.wantRelease(t, "release by who took over", released)(p.two.release(lock))
+	p.wantFree(t, "at the end", lock)
+}
+
+// leavesNothing looks at each backend itself.
+func (p *proof) leavesNothing(t *testing.T, group redistest.Group) {
+	t.Helper()
+	p.holdsNothing(t, group, "work")
+}
+
+// holdsNothing waits until no backend has anything of a lock, and for a while longer:
+// a write whose reply nobody waited for may still come, with its undo behind it.
+func (p *proof) holdsNothing(t *testing.T, group redistest.Group, name string) {
+	t.Helper()
+	keys := p.keysOf(p.lock(name))
+	redistest.Settles(t, 100*time.Millisecond, 5*time.Second, "no backend that runs has "+p.lock(name), func() bool {
+		return !slices.ContainsFunc(keys, func(key string) bool { return group.Holding(key) > 0 })
+	})
+}
+
+// reconnects shows that both clients go on after the proxy was away, each in its own
+// time, and that a lock of before is still its owner's.
+func (p *proof) reconnects(t *testing.T) {
+	for _, c := range []client{p.one, p.two} {
+		var last error
+		tries := 0
+		redistest.Eventually(t, 20*time.Second, "a client is back after the proxy restarted", func() bool {
+			// Another lock at each try: one whose reply was lost may be held.
+			tries++
+			lock := p.lock(fmt.Sprint("again", tries))
+			ok, err := c.acquire(lock, 2*time.Second)
+			if err == nil && ok {
+				_, err = c.release(lock)
+			}
+			last = err
+			return ok && err == nil
+		})
+		if last != nil {
+			t.Fatal(last)
+		}
+		if err := c.ping(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := p.lock("kept")
+	p.want(t, "a lock of before", false)(p.two.acquire(kept, time.Minute))
+	if !p.noExtend {
+		p.want(t, "extension of a lock of before", true)(p.one.extend(kept, time.Minute))
+	}
+}
+
+// fails does all that while a majority is gone: no lock, no refusal, and an error
+// that says why.
+func (p *proof) fails(t *testing.T) {
+	kept, fresh := p.lock("kept"), p.lock("outage")
+	if err := p.one.ping(); err != nil {
+		t.Error(err)
+	}
+	unavailable := func(what string, call func() (any, error)) {
+		t.Helper()
+		start := time.Now()
+		got, err := call()
+		if err == nil || !strings.Contains(err.Error(), "UNAVAILABLE") {
+			t.Errorf("%s with three of five backends down: %v, %v; wanted UNAVAILABLE", what, got, err)
+		}
+		// A library that silently sends again, or waits, shows here.
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("%s took %s", what, took)
+		}
+	}
+	for what, call := range map[string]func() (any, error){
+		"acquire": func() (any, error) { return p.one.acquire(fresh, time.Minute) },
+		"extend":  func() (any, error) { return p.one.extend(kept, time.Minute) },
+	} {
+		switch {
+		case p.noExtend && what == "extend":
+		case p.swallows:
+			if ok, err := call(); ok != false {
+				t.Errorf("%s with three of five backends down: %v, %v", what, ok, err)
+			}
+		default:
+			unavailable(what, call)
+		}
+	}
+	unavailable("release", func() (any, error) { return p.one.release(kept) })
+}
