@@ -13,7 +13,7 @@ help:
 	@echo 'make build    the static binary ./redlock-proxy'
 	@echo 'make test     all tests with the race detector, make clients too; installs redis-server where it is missing'
 	@echo 'make lint     gofmt, go vet, staticcheck, shellcheck'
-	@echo 'make clients  real Redis clients of several languages against the proxy; installs Node.js and python3-redis'
+	@echo 'make clients  real Redis clients of several languages against the proxy; installs them'
 	@echo 'make bench    the proxy against one Redis and against a Redlock library, as a table; three minutes'
 	@echo 'make fuzz     each fuzz target for FUZZTIME=$(FUZZTIME)'
 	@echo 'make clean    remove what was built'
@@ -40,7 +40,6 @@ lint:
 		-type f \( -name '*.sh' -o -path './.ci/*' \) -exec shellcheck {} +
 
 clients:
-	.ci/need redis
 	proxy/e2e/setup.sh
 	go -C $(CLIENTS) test -race -p 1 -timeout 10m ./...
 
