@@ -160,7 +160,7 @@ func (s *Server) host(v *quorum.View, readOnly bool) *host {
 func (h *host) Call(args []string) (resp.Reply, error) {
 	info, err := resp.Check(args)
 	if err != nil {
-		return inScript(args, err)
+		return inScript(args, info, err)
 	}
 	switch {
 	case info.Flags&resp.NoScript != 0:
@@ -178,13 +178,13 @@ func (h *host) Call(args []string) (resp.Reply, error) {
 }
 
 // inScript is an error of resp.Check in the words that Redis has for it in scripts.
-// For a command that is not served it ends the run.
-func inScript(args []string, err error) (resp.Reply, error) {
+// For a command or subcommand that is not served it ends the run.
+func inScript(args []string, checked resp.Info, err error) (resp.Reply, error) {
 	info, known := resp.Lookup(args[0])
 	switch {
 	case !known:
 		return resp.ErrUnknownInScript, nil
-	case info.Family == resp.Refused:
+	case info.Family == resp.Refused || checked.Family == resp.Refused:
 		return nil, err
 	case err == error(resp.WrongArity(info.Name)):
 		return resp.ErrArityInScript, nil

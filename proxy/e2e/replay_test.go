@@ -51,6 +51,9 @@ func setInfoAs(nameWord, versionWord, name, version string) (a, b ask) {
 	return newCall(ok, "CLIENT", "SETINFO", nameWord, name), newCall(ok, "CLIENT", "SETINFO", versionWord, version)
 }
 
+// anything needs only a reply that can be read.
+var anything = need(func(any) string { return "" })
+
 // refused needs an error that begins with a text.
 func refused(begin string) need {
 	return func(reply any) string {

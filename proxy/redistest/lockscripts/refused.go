@@ -27,4 +27,12 @@ var refused = []Refusal{
 		Text: `if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[1]) == 1 then redis.call('hincrby', KEYS[1], ARGV[1], 1) redis.call('pexpire', KEYS[1], ARGV[2]) return nil end return redis.call('pttl', KEYS[1])`}},
 	{Command: "HINCRBY", Script: Script{Name: "acquire: hash with fencing number", Args: []string{Owner, "60000"}, Keys: Counted,
 		Text: `redis.call('incr', KEYS[2]) redis.call('hincrby', KEYS[1], ARGV[1], 1) return 1`}},
+	{Command: "PUBLISH", Script: Script{Name: "acquire: permits, told to a channel", Args: []string{"3"}, Keys: Counted,
+		Text: `if redis.call('get', KEYS[1]) then return 0 end redis.call('set', KEYS[1], ARGV[1]) redis.call('publish', KEYS[2], ARGV[1]) return 1`}},
+	{Command: "LINDEX", Script: Script{Name: "acquire: in turn", Args: []string{Owner, "60000"}, Keys: Counted,
+		Text: `if redis.call('exists', KEYS[1]) == 0 and redis.call('lindex', KEYS[2], 0) == false then redis.call('hset', KEYS[1], ARGV[1], 1) redis.call('pexpire', KEYS[1], ARGV[2]) return nil end return redis.call('pttl', KEYS[1])`}},
+	{Command: "DECRBY", Script: Script{Name: "acquire: a permit", Args: []string{"1"},
+		Text: `if tonumber(redis.call('get', KEYS[1]) or ARGV[1]) >= tonumber(ARGV[1]) then redis.call('decrby', KEYS[1], ARGV[1]) return 1 end return 0`}},
+	{Command: "RPUSH", Script: Script{Name: "acquire: a job's digest", Args: []string{Owner, "60"}, Keys: Counted,
+		Text: `if redis.call('setnx', KEYS[1], ARGV[1]) == 0 then return redis.call('get', KEYS[1]) end redis.call('expire', KEYS[1], ARGV[2]) redis.call('rpush', KEYS[2], ARGV[1]) return ARGV[1]`}},
 }
