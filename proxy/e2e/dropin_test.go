@@ -161,3 +161,27 @@ func TestScriptsAreKeptWithoutABackend(t *testing.T) {
 	w.want(ok, "SCRIPT", "FLUSH")
 	exist(int64(0), int64(0), int64(0))
 }
+
+// Load balancers look by lines of plain text, and Dapr for replicas that are none.
+func TestHealthChecksOfLoadBalancersAreAnswered(t *testing.T) {
+	w := newWorld(t)
+	for _, s := range w.backends {
+		s.Kill()
+	}
+	c := w.proxy.Client()
+	if err := c.Write([]byte("PING\r\ninfo replication\r\nQUIT\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	for _, needs := range []any{pong, containing("role:master\r\n", "connected_slaves:0\r\n"), ok} {
+		reply, err := c.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wrong := (ask{wants: needs}).wrong(reply); wrong != "" {
+			t.Errorf("%v; %s", reply, wrong)
+		}
+	}
+	if reply, err := c.Receive(); err == nil {
+		t.Errorf("after QUIT: %v", reply)
+	}
+}

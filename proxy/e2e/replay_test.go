@@ -35,6 +35,7 @@ type burst []ask
 type ask struct {
 	args  []string
 	wants any
+	proto int  // of the reply and of those that follow, 0 for the one that HELLO asks for
 	newer bool // the Redis that tests have is too old for this, or has replicas to ask
 }
 
@@ -181,7 +182,10 @@ func (x *exchange) send(client int, asks ...ask) {
 		x.t.Fatalf("%s: %v", x.library, err)
 	}
 	for _, a := range asks {
-		if strings.EqualFold(a.args[0], "HELLO") && len(a.args) > 1 {
+		switch {
+		case a.proto != 0:
+			c.Proto = a.proto
+		case strings.EqualFold(a.args[0], "HELLO") && len(a.args) > 1:
 			c.Proto = int(a.args[1][0] - '0') // its own reply is in the new protocol already
 		}
 		reply, err := c.Receive()
