@@ -3,6 +3,7 @@ package clients
 import (
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"redlockproxy/proxy/redistest"
@@ -24,6 +25,34 @@ func TestDebiansClientsLock(t *testing.T) {
 		{name: "hiredis", open: driven(compiled(t, "c/hiredis.c", "-lhiredis"))},
 		{name: "lua-redis", open: driven("lua5.1", "lua/driver.lua")},
 	})
+}
+
+// A client that is to use another database is not to believe that it does: its locks
+// would be those of the applications on database 0.
+func TestDebiansClientsAreRefusedAnotherDatabase(t *testing.T) {
+	proxy := redistest.StartProxy(t, redistest.StartGroup(t, 5).Addrs(), redistest.Patient(t)...)
+	for _, s := range []struct {
+		program []string
+		silent  bool // the library returns false, and its user has to look
+	}{
+		{program: []string{python, "python/redis_lock.py"}},
+		{program: []string{"php", "php/phpredis.php"}, silent: true},
+		{program: []string{"php", "php/predis.php"}},
+		{program: []string{"ruby", "ruby/redis_rb.rb"}},
+		{program: []string{"perl", "perl/redis.pl"}},
+		{program: []string{compiled(t, "c/hiredis.c", "-lhiredis")}},
+		{program: []string{"lua5.1", "lua/driver.lua"}},
+	} {
+		d := open(t, proxy.Addr(), s.program[0], s.program[1:]...)
+		wantReply(t, d, "yes", "database", "0")
+		for _, n := range []string{"1", "15"} {
+			reply, err := d.call("database", n)
+			if s.silent && (err != nil || reply != "no") || !s.silent && (err == nil || !strings.Contains(err.Error(), "DB index is out of range")) {
+				t.Errorf("%s: database %s: %q, %v", d.name, n, reply, err)
+			}
+		}
+		wantReply(t, d, "yes", "ping")
+	}
 }
 
 // compiled makes a program of a C file.

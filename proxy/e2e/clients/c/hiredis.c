@@ -48,6 +48,8 @@ static void serve(redisContext *redis, const char *word, const char *key, const 
 	static int count;
 	if (strcmp(word, "ping") == 0) {
 		answer(redis, redisCommand(redis, "PING"));
+	} else if (strcmp(word, "database") == 0) {
+		answer(redis, redisCommand(redis, "SELECT %s", key));
 	} else if (strcmp(word, "acquire") == 0) {
 		char token[TOKEN];
 		snprintf(token, sizeof token, "%d:%d", (int)getpid(), ++count);

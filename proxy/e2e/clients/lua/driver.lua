@@ -17,6 +17,7 @@ end
 
 local requests = {
     ping = function() return client:ping() end,
+    database = function(n) return redis.connect(host, tonumber(port)):select(n) end,
     acquire = function(key, millis)
         local mine = token()
         local taken = client:set(key, mine, 'NX', 'PX', millis)

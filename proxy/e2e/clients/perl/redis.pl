@@ -13,6 +13,7 @@ my (%tokens, $count);
 
 my %requests = (
     ping    => sub { $redis->ping eq 'PONG' },
+    database => sub { Redis->new(server => $ARGV[-1])->select($_[0]) eq 'OK' },
     acquire => sub {
         my ($key, $millis) = @_;
         my $token = "$$:" . ++$count . ':' . rand;

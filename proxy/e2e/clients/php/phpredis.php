@@ -20,6 +20,11 @@ $checked = function ($reply) use ($redis) {
 
 serve([
     'ping' => fn () => $redis->ping() === true,
+    'database' => function ($n) {
+        $other = new Redis();
+        $other->connect(...address());
+        return $other->select((int) $n);
+    },
     'acquire' => function ($key, $millis) use ($redis, $checked, &$tokens) {
         $token = token();
         $taken = $checked($redis->set($key, $token, ['nx', 'px' => (int) $millis]));

@@ -10,6 +10,10 @@ $tokens = [];
 
 serve([
     'ping' => fn () => (string) $redis->ping() === 'PONG',
+    'database' => function ($n) use ($host, $port) {
+        $other = new Predis\Client(['host' => $host, 'port' => $port, 'database' => $n]);
+        return (string) $other->ping() === 'PONG';
+    },
     'acquire' => function ($key, $millis) use ($redis, &$tokens) {
         $token = token();
         $reply = $redis->set($key, $token, 'PX', $millis, 'NX');

@@ -12,7 +12,10 @@ def plain(host, port):
     import redis
 
     client = redis.Redis(host=host, port=int(port))
-    return client.lock, {"ping": client.ping}
+    return client.lock, {
+        "ping": client.ping,
+        "database": lambda n: redis.Redis(host=host, port=int(port), db=int(n)).ping(),
+    }
 
 
 def django(host, port):

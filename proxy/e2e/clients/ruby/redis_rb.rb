@@ -12,6 +12,7 @@ tokens = {}
 
 requests = {
   'ping' => -> { redis.ping == 'PONG' },
+  'database' => ->(n) { Redis.new(host: host, port: port.to_i, db: n.to_i).ping == 'PONG' },
   'acquire' => lambda { |key, millis|
     token = SecureRandom.hex
     taken = redis.set(key, token, nx: true, px: millis.to_i)
