@@ -23,9 +23,23 @@ else
 end`
 )
 
+// TestGoClients proves clients that send commands, and lock libraries on them.
 func TestGoClients(t *testing.T) {
 	prove(t, []subject{
 		{name: "go-redis", open: openGoRedis},
+		{name: "rueidis", open: openRueidis},
+		{name: "redigo", open: openRedigo},
+		{name: "radix", open: openRadix},
+		{name: "redsync on go-redis", open: openRedsyncGoRedis},
+		{name: "redsync on redigo", open: openRedsyncRedigo},
+		{name: "redislock", open: openRedislock},
+		{name: "redislock 0.9", open: openRedislock09},
+		{
+			name: "rueidislock", open: openRueidislock, keys: rueidislockKeys,
+			// It extends each lock in the background and tells of a lost one by the
+			// context that it gave; releasing is a function without a result.
+			keepsLock: true, noExtend: true, untold: true, swallows: []string{"release"},
+		},
 	})
 }
 
@@ -39,11 +53,14 @@ func (k tokens) fresh(lock string) string {
 }
 
 // verdictOf is what a script's count of released locks says.
-func verdictOf(ok bool) verdict {
-	if ok {
-		return released
+func verdictOf(ok bool, err error) (verdict, error) {
+	switch {
+	case err != nil:
+		return untold, err
+	case ok:
+		return released, nil
 	}
-	return notHeld
+	return notHeld, nil
 }
 
 type goRedisClient struct {
@@ -66,8 +83,7 @@ func (c *goRedisClient) extend(key string, ttl time.Duration) (bool, error) {
 }
 
 func (c *goRedisClient) release(key string) (verdict, error) {
-	ok, err := redis.NewScript(releaseText).Run(context.Background(), c, []string{key}, c.tokens[key]).Bool()
-	return verdictOf(ok), err
+	return verdictOf(redis.NewScript(releaseText).Run(context.Background(), c, []string{key}, c.tokens[key]).Bool())
 }
 
 func (c *goRedisClient) close() { _ = c.Close() }
