@@ -30,7 +30,7 @@ func TestDebiansClientsLock(t *testing.T) {
 // A client that is to use another database is not to believe that it does: its locks
 // would be those of the applications on database 0.
 func TestDebiansClientsAreRefusedAnotherDatabase(t *testing.T) {
-	proxy := redistest.StartProxy(t, redistest.StartGroup(t, 5).Addrs(), redistest.Patient(t)...)
+	proxy := startFive(t)
 	for _, s := range []struct {
 		program []string
 		silent  bool // the library returns false, and its user has to look
@@ -89,12 +89,7 @@ func wantReply(t *testing.T, d *driver, wanted string, words ...string) {
 // right, and against a proxy.
 func onBoth(t *testing.T, scenario func(t *testing.T, addr string)) {
 	t.Run("one Redis", func(t *testing.T) { scenario(t, redistest.Start(t).Addr()) })
-	t.Run("proxy", func(t *testing.T) {
-		group := redistest.StartGroup(t, 5)
-		proxy := redistest.StartProxy(t, group.Addrs(), redistest.Patient(t)...)
-		awaitVotes(t, proxy, group)
-		scenario(t, proxy.Addr())
-	})
+	t.Run("proxy", func(t *testing.T) { scenario(t, startFive(t).Addr()) })
 }
 
 func TestCachesOfDjangoAndLaravelAddOnlyWhatIsAbsent(t *testing.T) {
