@@ -37,7 +37,7 @@ func (c *session) local(name string, args []string) resp.Reply {
 	case "dbsize":
 		return resp.Int(0)
 	case "lolwut":
-		return resp.Verbatim("redlock-proxy " + c.s.version + "\n")
+		return resp.Verbatim("redlock-proxy " + c.s.version + "\nRedis ver. " + c.s.cfg.Server.AdvertisedVersion + "\n")
 	case "config|get":
 		return c.s.configGet(args[2:])
 	case "script|help", "config|help", "client|help", "command|help":

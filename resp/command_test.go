@@ -143,7 +143,7 @@ func TestHelpTextNamesEverySubcommand(t *testing.T) {
 // TestOurOwnTextsAvoidWordsThatClientsLookFor: some libraries search errors for
 // these anywhere and then reconnect, retry or change their mind about the server.
 func TestOurOwnTextsAvoidWordsThatClientsLookFor(t *testing.T) {
-	texts := []Error{errDigest, errIncrNotAbove, Unavailable(1, 0, 4, 5, 3), TTLTooLong(time.Hour),
+	texts := []Error{errIncrNotAbove, Unavailable(1, 0, 4, 5, 3), TTLTooLong(time.Hour),
 		UnavailableReason("not admitted"), Unsupported("json.get"), Unsupported("ping")}
 	for name, why := range refusals {
 		if why != "" {

@@ -26,6 +26,8 @@ const (
 	ErrExpireNX    = Error("ERR NX and XX, GT or LT options at the same time are not compatible")
 	ErrExpireGTLT  = Error("ERR GT and LT options at the same time are not compatible")
 	ErrDelExOption = Error("ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE")
+	ErrDelExType   = Error("ERR Key should be of string type if conditions are specified")
+	ErrDigest      = Error("ERR digest must be exactly 16 hexadecimal characters")
 )
 
 // Errors about scripts, in Redis's words.
@@ -163,12 +165,8 @@ func TTLTooLong(max time.Duration) Error {
 		" ms: the configured maximum bounds how long a lost lock can stay; use a shorter one and extend it")
 }
 
-const (
-	errIncrNotAbove = Error("UNSUPPORTED INCRBY with an increment of zero or less: " +
-		"fencing numbers only rise; use an increment above zero, or GET to read the number")
-	errDigest = Error("UNSUPPORTED the conditions IFDEQ and IFDNE: " +
-		"digests of values are not served; use IFEQ or IFNE with the value itself")
-)
+const errIncrNotAbove = Error("UNSUPPORTED INCRBY with an increment of zero or less: " +
+	"fencing numbers only rise; use an increment above zero, or GET to read the number")
 
 // cstring cuts s at its first NUL, where Redis stops reading a word.
 func cstring(s string) string {

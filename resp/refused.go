@@ -39,7 +39,7 @@ var refusals = reasons(map[string]string{
 		pfadd pfcount pfdebug pfmerge pfselftest
 		vadd vcard vdim vemb vgetattr vinfo vismember vlinks vrandmember vrange vrem vsetattr vsim
 		sort sort_ro`,
-	whyBits:     "bitcount bitfield bitfield_ro bitop bitpos getbit setbit lcs append setrange digest",
+	whyBits:     "bitcount bitfield bitfield_ro bitop bitpos getbit setbit lcs append setrange",
 	whyPubSub:   "publish pubsub spublish subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe",
 	whyBlocking: "blmove blmpop blpop brpop brpoplpush bzmpop bzpopmax bzpopmin",
 	whyDecr:     "decr decrby",
