@@ -44,6 +44,8 @@
 //	INCR k, INCRBY k n (n > 0)              Incr         the new number       -
 //	EVAL, EVAL_RO script n k .. arg ..      Eval         what the script returns
 //	EVALSHA, EVALSHA_RO sha n k .. arg ..   Eval         the same, or NOSCRIPT
+//	SCAN cursor [MATCH p] [COUNT n] [TYPE t] Scan        the next cursor, an array of keys
+//	DBSIZE                                  DBSize       about how many keys there are
 //	SCRIPT LOAD script                      ScriptLoad   the digest           -
 //	SCRIPT EXISTS sha ..                    ScriptExists an array of 1 and 0  -
 //	SCRIPT FLUSH [ASYNC|SYNC]               ScriptFlush  OK                   -
@@ -60,6 +62,8 @@
 //     so that no sum of two times can overflow.
 //   - INCRBY needs an increment above zero: fencing numbers only rise.
 //   - A refused command is refused before its arguments are counted.
+//   - SCAN and DBSIZE have no place inside MULTI or a script: they speak of all keys,
+//     which no single step on the backends can confirm. SUBSCRIBE has none in MULTI.
 //   - WATCH notices that a key was written, removed or created, not that its
 //     expiry was changed: remaining times differ a little between backends.
 package resp

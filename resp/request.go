@@ -130,6 +130,18 @@ type Expire struct {
 	XX     bool // XX given beside GT or LT
 }
 
+// Scan is SCAN: one step of a walk through all keys.
+type Scan struct {
+	Cursor uint64
+	Match  string // a pattern, if Filter; without it every key is meant
+	Filter bool
+	Type   string // only keys of this type; "" for all
+	Count  int64  // about how many are wanted, >= 1; 10 unless the client says another
+}
+
+// DBSize is DBSIZE.
+type DBSize struct{}
+
 // Persist is PERSIST.
 type Persist struct{ Key string }
 
@@ -171,6 +183,8 @@ func (DelEx) isRequest()        {}
 func (Digest) isRequest()       {}
 func (Expire) isRequest()       {}
 func (Persist) isRequest()      {}
+func (Scan) isRequest()         {}
+func (DBSize) isRequest()       {}
 func (Incr) isRequest()         {}
 func (Eval) isRequest()         {}
 func (ScriptLoad) isRequest()   {}
