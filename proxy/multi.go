@@ -69,6 +69,11 @@ func (m *multi) spoil() {
 func (m *multi) forget() { *m = multi{} }
 
 func (m *multi) queue(c *session, info resp.Info, args []string) resp.Reply {
+	if info.Family == resp.Walk || info.Flags&resp.PubSub != 0 {
+		// All keys can't be guarded by one step, and a subscription has more than one reply.
+		m.spoil()
+		return resp.ErrNotInMulti
+	}
 	q := queued{name: info.Name, args: args}
 	if info.Family != resp.Local && info.Family != resp.Session {
 		request, err := resp.Parse(args)
