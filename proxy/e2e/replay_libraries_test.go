@@ -10,6 +10,8 @@ const (
 	pong   = redistest.Status("PONG")
 	queued = redistest.Status("QUEUED")
 
+	masterChanged = "__Booksleeve_MasterChanged"
+
 	evalOnly     = "EVAL"
 	evalNext     = "EVALSHA, EVAL"
 	loadNext     = "EVALSHA, LOAD, EVALSHA"
@@ -223,14 +225,16 @@ func stackExchangeLocks(x *exchange) {
 	if x.old {
 		x.do(0, int64(1), "DEL", key) // the release was left out
 	}
+	// In RESP3 it listens over the same connection, and goes on there.
+	x.do(0, redistest.Push{"subscribe", masterChanged, int64(1)}, "SUBSCRIBE", masterChanged)
 	x.do(0, containing("role:master"), "INFO", "replication") // its heartbeat
+	x.do(0, nil, "GET", key)
 }
 
 // stackExchangeWatches: against a server that says it is older, ownership is watched.
 // In RESP2 a second connection listens.
 func stackExchangeWatches(x *exchange) {
 	key := x.prefix + "net"
-	const channel = "__Booksleeve_MasterChanged"
 	x.do(0, ok, "SET", key, "t1", "EX", "10", "NX")
 	x.do(1, nil, "SET", key, "t2", "EX", "10", "NX")
 
@@ -246,7 +250,7 @@ func stackExchangeWatches(x *exchange) {
 	x.send(1, call(ok, "WATCH", key), call("t2", "GET", key))
 	x.send(1, call(ok, "MULTI"), call(queued, "DEL", key), call([]any{int64(1)}, "EXEC"))
 
-	x.do(1, []any{"subscribe", channel, int64(1)}, "SUBSCRIBE", channel)
+	x.do(1, []any{"subscribe", masterChanged, int64(1)}, "SUBSCRIBE", masterChanged)
 	x.do(1, []any{"pong", ""}, "PING")
 	x.do(1, refused("ERR Can't execute 'get'"), "GET", key)
 }

@@ -57,13 +57,16 @@ func refusals(t *testing.T) []refusal {
 			scriptSteps(t, "release: wakes by a list", "lock:prl", "lock-signal:prl")...), nil},
 		{"python-redis-lock, waiting", steps(call(nil, "SET", "lock:taken", "t", "NX", "EX", "60"),
 			call(refused("UNSUPPORTED BLPOP: "), "BLPOP", "lock-signal:taken", "1")), nil},
+		{"Spring's registry that waits for messages", append(
+			steps(call(ok, "SET", "lock:spring", lockscripts.Owner, "NX", "PX", "60000")),
+			scriptSteps(t, "release: tells a channel", "lock:spring")...), nil},
 		{"locks by time stamps", steps(call(int64(1), "SETNX", "lock:stamp", "1"), call("1", "GET", "lock:stamp"),
 			call(refused("UNSUPPORTED GETSET: "), "GETSET", "lock:stamp", "2")), nil},
 		{"a semaphore of lists", steps(call(refused("UNSUPPORTED GETSET: "), "GETSET", "lock:list:exists", "1")), nil},
 		{"Celery's broker", steps(call(pong, "PING"), call(ok, "MULTI"), call(queued, "SET", "lock:celery", "t"),
 			call(refused("UNSUPPORTED SADD: "), "SADD", "_kombu.binding.celery", "celery")),
 			steps(call(refused("EXECABORT "), "EXEC"))},
-		{"rueidis with its cache", steps(call(refused("UNSUPPORTED CLIENT TRACKING: "), "CLIENT", "TRACKING", "ON", "OPTIN")), nil},
+		{"rueidis with its cache", steps(call(refused("UNSUPPORTED CLIENT TRACKING ON: "), "CLIENT", "TRACKING", "ON", "OPTIN")), nil},
 		{"redlock4j", steps(call(refused("UNSUPPORTED CONFIG SET: "), "CONFIG", "SET", "notify-keyspace-events", "Kgx")), nil},
 	}
 }
@@ -89,7 +92,7 @@ func TestLibrariesThatCanNotBeServedAreToldAtOnceAndLeaveNothing(t *testing.T) {
 					t.Errorf("%s: backend %d holds %v, before %v", x.library, i, after, before[i])
 				}
 			}
-			x.do(0, anything, "DEL", "lock:prl", "lock:stamp", "lock:permits")
+			x.do(0, anything, "DEL", "lock:prl", "lock:spring", "lock:stamp", "lock:permits")
 		}
 	}
 }
