@@ -144,6 +144,10 @@
 //     [TestWrongGuessCostsARoundOnly, TestReadOnlyProgramIsNeverAnsweredFromAGuess,
 //     TestWhatAProgramSawIsConfirmedWithItsWrites]
 //
+// Transactions of one group that get in each other's way at a key take turns there:
+// each then reads, runs and commits while the others wait, so that the slower ones are
+// not beaten until their time is up. [TestBusyCounterIsRaisedByEveryProgram]
+//
 // Where the outcome is not known, what a transaction overwrote or prolonged on some
 // backends stays: the old state can't be restored, and an extension that failed half
 // way must not cost its owner the lock. What it created is undone; what it removed on

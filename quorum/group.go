@@ -50,6 +50,7 @@ type Group struct {
 	backends []Backend
 	seed     maphash.Seed
 	order    [stripes]sync.Mutex
+	turns    turns
 	timers   timers
 }
 
@@ -61,7 +62,9 @@ func NewGroup(backends []Backend, cfg Config) (*Group, error) {
 	if cfg.VoteLimit <= 0 || cfg.AnswerWithin <= 0 || cfg.MaxTTL <= 0 || cfg.Attempts < 1 || cfg.Random == nil {
 		return nil, errors.New("a group needs VoteLimit, AnswerWithin, MaxTTL, Attempts and Random")
 	}
-	return &Group{cfg: cfg, backends: slices.Clone(backends), seed: maphash.MakeSeed()}, nil
+	g := &Group{cfg: cfg, backends: slices.Clone(backends), seed: maphash.MakeSeed()}
+	g.turns.init()
+	return g, nil
 }
 
 // N is the number of backends, Q the number that decides.
@@ -112,12 +115,7 @@ func (g *Group) lockOrder(keys []Key) func() {
 		mu.Lock()
 		return mu.Unlock
 	}
-	held := make([]int, 0, len(keys))
-	for _, k := range keys {
-		held = append(held, g.stripe(k))
-	}
-	slices.Sort(held)
-	held = slices.Compact(held)
+	held := g.stripesOf(keys)
 	for _, s := range held {
 		g.order[s].Lock()
 	}
@@ -126,6 +124,16 @@ func (g *Group) lockOrder(keys []Key) func() {
 			g.order[s].Unlock()
 		}
 	}
+}
+
+// stripesOf are the stripes of the keys, each once, lowest first.
+func (g *Group) stripesOf(keys []Key) []int {
+	some := make([]int, 0, len(keys))
+	for _, k := range keys {
+		some = append(some, g.stripe(k))
+	}
+	slices.Sort(some)
+	return slices.Compact(some)
 }
 
 func (g *Group) stripe(k Key) int {

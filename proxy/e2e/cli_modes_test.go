@@ -178,7 +178,7 @@ func TestRedisBenchmarkMeasuresWithoutAWarning(t *testing.T) {
 			{"-t", "set,get,incr", "-n", "500", "-c", "10", "-P", "8", "-r", "50", "-3", "--csv"},
 			{"-n", "500", "-r", "50", "-q", "SET", "lock:__rand_int__", "t", "NX", "PX", "1000"},
 			{"-n", "500", "-r", "50", "-q", "EVAL", "return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', 1000)", "1", "lock:__rand_int__", "t"},
-			{"-n", "100", "-c", "1", "-q", "EVAL", "return redis.call('INCR', KEYS[1])", "1", "count"},
+			{"-n", "200", "-q", "EVAL", "return redis.call('INCR', KEYS[1])", "1", "count"},
 		} {
 			text, code := output(t, addr, "", "redis-benchmark", args...)
 			for _, word := range []string{"WARN", "rror", "failed"} {
@@ -190,7 +190,7 @@ func TestRedisBenchmarkMeasuresWithoutAWarning(t *testing.T) {
 				t.Errorf("redis-benchmark %q: exit code %d\n%s", args, code, text)
 			}
 		}
-		wantOutput(t, addr, "100\n", "", "GET", "count")
+		wantOutput(t, addr, "200\n", "", "GET", "count")
 	})
 }
 
