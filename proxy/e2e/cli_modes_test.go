@@ -114,7 +114,7 @@ func TestRedisCliShowsStatisticsThatGrow(t *testing.T) {
 		host, port, _ := net.SplitHostPort(addr)
 		ctx, cancel := context.WithTimeout(t.Context(), cliTime)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, "redis-cli", "-h", host, "-p", port, "--stat", "-i", "0.05") // it goes on for ever
+		cmd := exec.CommandContext(ctx, "redis-cli", "-h", host, "-p", port, "--stat", "-i", "0.005") // it goes on for ever
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
