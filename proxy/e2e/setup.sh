@@ -31,9 +31,14 @@ if [ -n "$missing" ]; then
 	$as_root env RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
 fi
 
+if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)'; then
+	echo "setup.sh: the newest clients of clients/node need Node.js 20 or later, not $(node --version)" >&2
+	exit 1
+fi
+
 # npm writes its own copy of the lock file when an install is complete.
 cd "$here/clients/node"
 if [ -z "$(find node_modules/.package-lock.json -newer package-lock.json 2>/dev/null)" ]; then
-	npm install --omit=dev --no-audit --no-fund
+	npm install --omit=dev --ignore-scripts --no-audit --no-fund
 	touch node_modules/.package-lock.json
 fi
