@@ -57,6 +57,7 @@ async function semaphore(host, port) {
   const redis = connect.ioredis('ioredis6', host, port);
   const once = { acquireAttemptsLimit: 1, refreshInterval: 0 };
   const locks = new Map();
+  const lost = new Set();
   return {
     ping: () => redis.ping(),
     acquire: async (key, lockTimeout) => {
@@ -71,6 +72,13 @@ async function semaphore(host, port) {
       return new Mutex(redis, key, { ...once, lockTimeout, identifier, acquiredExternally: true }).tryAcquire();
     },
     release: (key) => locks.get(key).release(),
+    // Its default is to extend a lock again and again, and to call back when that fails.
+    hold: (key, millis) => {
+      const mutex = new Mutex(redis, key, { lockTimeout: Number(millis), onLockLost: () => lost.add(key) });
+      locks.set(key, mutex);
+      return mutex.tryAcquire();
+    },
+    lost: async (key) => lost.has(key),
     close: () => redis.quit(),
   };
 }
