@@ -45,7 +45,6 @@ type need func(reply any) string
 func call(wants any, args ...string) ask      { return ask{args: args, wants: wants} }
 func newCall(wants any, args ...string) ask   { return ask{args: args, wants: wants, newer: true} }
 func one(wants any, args ...string) burst     { return burst{call(wants, args...)} }
-func newOne(wants any, args ...string) burst  { return burst{newCall(wants, args...)} }
 func setInfo(name, version string) (a, b ask) { return setInfoAs("LIB-NAME", "LIB-VER", name, version) }
 
 func setInfoAs(nameWord, versionWord, name, version string) (a, b ask) {
