@@ -1,8 +1,10 @@
 package clients
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,27 +33,39 @@ func TestDebiansClientsLock(t *testing.T) {
 // would be those of the applications on database 0.
 func TestDebiansClientsAreRefusedAnotherDatabase(t *testing.T) {
 	proxy := startFive(t)
-	for _, s := range []struct {
-		program []string
-		silent  bool // the library returns false, and its user has to look
-	}{
-		{program: []string{python, "python/redis_lock.py"}},
-		{program: []string{"php", "php/phpredis.php"}, silent: true},
-		{program: []string{"php", "php/predis.php"}},
-		{program: []string{"ruby", "ruby/redis_rb.rb"}},
-		{program: []string{"perl", "perl/redis.pl"}},
-		{program: []string{compiled(t, "c/hiredis.c", "-lhiredis")}},
-		{program: []string{"lua5.1", "lua/driver.lua"}},
-	} {
-		d := open(t, proxy.Addr(), s.program[0], s.program[1:]...)
+	for _, program := range clientPrograms(t) {
+		d := open(t, proxy.Addr(), program[0], program[1:]...)
 		wantReply(t, d, "yes", "database", "0")
+		silent := slices.Contains(program, "php/phpredis.php") // it returns false, and its user has to look
 		for _, n := range []string{"1", "15"} {
 			reply, err := d.call("database", n)
-			if s.silent && (err != nil || reply != "no") || !s.silent && (err == nil || !strings.Contains(err.Error(), "DB index is out of range")) {
+			if silent && (err != nil || reply != "no") || !silent && (err == nil || !strings.Contains(err.Error(), "DB index is out of range")) {
 				t.Errorf("%s: database %s: %q, %v", d.name, n, reply, err)
 			}
 		}
 		wantReply(t, d, "yes", "ping")
+	}
+}
+
+func TestDebiansClientsTakeALockAndANumberInOneTransaction(t *testing.T) {
+	onBoth(t, func(t *testing.T, addr string) {
+		for i, program := range clientPrograms(t) {
+			key, fence := fmt.Sprint("lock:", i), fmt.Sprint("fence:", i)
+			d := open(t, addr, program[0], program[1:]...)
+			wantReply(t, d, "yes 1", "numbered", key, fence)
+			wantReply(t, d, "no 2", "numbered", key, fence)
+			wantReply(t, d, "yes", "ping")
+		}
+	})
+}
+
+// clientPrograms are the drivers of libraries that send commands, as opposed to those
+// that know locks only.
+func clientPrograms(t *testing.T) [][]string {
+	t.Helper()
+	return [][]string{
+		{python, "python/redis_lock.py"}, {"php", "php/phpredis.php"}, {"php", "php/predis.php"}, {"ruby", "ruby/redis_rb.rb"},
+		{"perl", "perl/redis.pl"}, {compiled(t, "c/hiredis.c", "-lhiredis")}, {"lua5.1", "lua/driver.lua"},
 	}
 }
 

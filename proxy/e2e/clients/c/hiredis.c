@@ -44,10 +44,33 @@ static int answer(redisContext *redis, redisReply *reply) {
 	return yes;
 }
 
+/* Takes a lock and draws a number in one transaction, written as one pipeline. */
+static void numbered(redisContext *redis, const char *key, const char *fence) {
+	redisReply *reply = NULL;
+	redisAppendCommand(redis, "MULTI");
+	redisAppendCommand(redis, "SET %s a NX PX 60000", key);
+	redisAppendCommand(redis, "INCR %s", fence);
+	redisAppendCommand(redis, "EXEC");
+	for (int i = 0; i < 4; i++) {
+		if (reply != NULL)
+			freeReplyObject(reply);
+		reply = NULL;
+		redisGetReply(redis, (void **)&reply);
+	}
+	if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2) {
+		printf("value %s %lld\n", reply->element[0]->type == REDIS_REPLY_NIL ? "no" : "yes", reply->element[1]->integer);
+		freeReplyObject(reply);
+	} else {
+		answer(redis, reply);
+	}
+}
+
 static void serve(redisContext *redis, const char *word, const char *key, const char *millis) {
 	static int count;
 	if (strcmp(word, "ping") == 0) {
 		answer(redis, redisCommand(redis, "PING"));
+	} else if (strcmp(word, "numbered") == 0) {
+		numbered(redis, key, millis);
 	} else if (strcmp(word, "database") == 0) {
 		answer(redis, redisCommand(redis, "SELECT %s", key));
 	} else if (strcmp(word, "acquire") == 0) {

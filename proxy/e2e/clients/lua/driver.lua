@@ -17,6 +17,14 @@ end
 
 local requests = {
     ping = function() return client:ping() end,
+    numbered = function(key, fence)
+        local replies = client:transaction(function(t)
+            t:set(key, 'a', 'NX', 'PX', 60000)
+            t:incr(fence)
+        end)
+        -- A null leaves a hole, or nothing at all, in the table.
+        return ('value %s %d'):format(replies[1] and 'yes' or 'no', replies[2])
+    end,
     database = function(n) return redis.connect(host, tonumber(port)):select(n) end,
     acquire = function(key, millis)
         local mine = token()
@@ -35,7 +43,7 @@ for line in io.lines() do
     for word in line:gmatch('%S+') do words[#words + 1] = word end
     local ok, reply = pcall(requests[words[1]], unpack(words, 2))
     if ok then
-        print(reply and 'yes' or 'no')
+        print(type(reply) == 'string' and reply:match('^value ') and reply or reply and 'yes' or 'no')
     else
         print('error ' .. tostring(reply):gsub('[\r\n]', ' '))
         -- The library does not connect anew by itself. Its own errors and the server's

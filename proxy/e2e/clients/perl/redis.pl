@@ -13,6 +13,14 @@ my (%tokens, $count);
 
 my %requests = (
     ping    => sub { $redis->ping eq 'PONG' },
+    numbered => sub {
+        my ($key, $fence) = @_;
+        $redis->multi;
+        $redis->set($key, 'a', 'NX', 'PX', 60_000);
+        $redis->incr($fence);
+        my ($taken, $number) = $redis->exec;
+        return 'value ' . ($taken ? 'yes' : 'no') . " $number";
+    },
     database => sub { Redis->new(server => $ARGV[-1])->select($_[0]) eq 'OK' },
     acquire => sub {
         my ($key, $millis) = @_;
@@ -29,7 +37,10 @@ $| = 1;
 print "ready\n";
 while (my $line = <STDIN>) {
     my ($word, @words) = split ' ', $line;
-    my $reply = eval { $requests{$word}->(@words) ? 'yes' : 'no' };
+    my $reply = eval {
+        my $said = $requests{$word}->(@words);
+        !$said ? 'no' : $said =~ /^value / ? $said : 'yes';
+    };
     if (!defined $reply) { # whatever the library dies of is what is asked for
         ($reply = "error $@") =~ tr/\r\n/  /;
     }

@@ -20,6 +20,10 @@ $checked = function ($reply) use ($redis) {
 
 serve([
     'ping' => fn () => $redis->ping() === true,
+    'numbered' => function ($key, $fence) use ($redis) {
+        [$taken, $number] = $redis->multi()->set($key, 'a', ['nx', 'px' => 60000])->incr($fence)->exec();
+        return ($taken ? 'yes' : 'no') . " $number";
+    },
     'database' => function ($n) {
         $other = new Redis();
         $other->connect(...address());

@@ -10,6 +10,13 @@ $tokens = [];
 
 serve([
     'ping' => fn () => (string) $redis->ping() === 'PONG',
+    'numbered' => function ($key, $fence) use ($redis) {
+        [$taken, $number] = $redis->transaction(function ($t) use ($key, $fence) {
+            $t->set($key, 'a', 'PX', 60000, 'NX');
+            $t->incr($fence);
+        });
+        return ($taken === null ? 'no' : 'yes') . " $number";
+    },
     'database' => function ($n) use ($host, $port) {
         $other = new Predis\Client(['host' => $host, 'port' => $port, 'database' => $n]);
         return (string) $other->ping() === 'PONG';

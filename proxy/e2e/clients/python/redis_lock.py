@@ -12,7 +12,13 @@ def plain(host, port):
     import redis
 
     client = redis.Redis(host=host, port=int(port))
+
+    def numbered(key, fence):
+        taken, number = client.pipeline().set(key, "a", nx=True, px=60000).incr(fence).execute()
+        return "%s %d" % ("yes" if taken else "no", number)
+
     return client.lock, {
+        "numbered": numbered,
         "ping": client.ping,
         "database": lambda n: redis.Redis(host=host, port=int(port), db=int(n)).ping(),
     }

@@ -12,6 +12,13 @@ tokens = {}
 
 requests = {
   'ping' => -> { redis.ping == 'PONG' },
+  'numbered' => lambda { |key, fence|
+    taken, number = redis.multi do |t|
+      t.set(key, 'a', nx: true, px: 60_000)
+      t.incr(fence)
+    end
+    "value #{taken ? 'yes' : 'no'} #{number}"
+  },
   'database' => ->(n) { Redis.new(host: host, port: port.to_i, db: n.to_i).ping == 'PONG' },
   'acquire' => lambda { |key, millis|
     token = SecureRandom.hex
@@ -28,7 +35,8 @@ puts 'ready'
 $stdin.each_line do |line|
   word, *words = line.split
   begin
-    puts requests.fetch(word).call(*words) ? 'yes' : 'no'
+    reply = requests.fetch(word).call(*words)
+    puts reply.is_a?(String) ? reply : reply ? 'yes' : 'no'
   rescue StandardError => e # whatever the library raises is what is asked for
     puts "error #{e.class}: #{e.message.tr("\n", ' ')}"
   end
