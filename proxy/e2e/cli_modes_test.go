@@ -150,9 +150,33 @@ func TestRedisCliLogsIn(t *testing.T) {
 		wantOutput(t, addr, "NOAUTH Authentication required.\n\n", "", "SET", "lock:a", "t", "NX")
 		wantOutput(t, addr, "AUTH failed: WRONGPASS invalid username-password pair or user is disabled.\nNOAUTH Authentication required.\n\n",
 			"", "--no-auth-warning", "-a", "wrong", "GET", "lock:a")
+		if text, code := output(t, addr, "", "redis-benchmark", "-a", password, "-t", "set", "-n", "100", "-q"); code != 0 || strings.Contains(text, "WARN") {
+			t.Errorf("redis-benchmark -a: exit code %d\n%s", code, text)
+		}
 	}
 	t.Run("one Redis", func(t *testing.T) { scenario(t, redistest.Start(t, redistest.Password(password)).Addr()) })
 	t.Run("proxy", func(t *testing.T) { scenario(t, withPassword(t).Addr()) })
+}
+
+func TestRedisCliSaysWhyThereIsNoLock(t *testing.T) {
+	w := newWorld(t, redistest.Patient(t)...)
+	for _, s := range w.backends[:3] {
+		s.Kill()
+	}
+	for _, args := range [][]string{
+		{"SET", "lock:down", "t", "NX", "PX", "60000"},
+		{"-3", "SET", "lock:down", "t", "NX", "PX", "60000"},
+		{"GET", "lock:down"},
+		{"INCR", "fence"},
+		{"EVAL", releaseScript, "1", "lock:down", "t"},
+	} {
+		text, code := output(t, w.proxy.Addr(), "", "redis-cli", append([]string{"-e"}, args...)...)
+		if !strings.HasPrefix(text, "UNAVAILABLE ") || !strings.HasSuffix(strings.TrimSpace(text), " of 5 backends; 3 needed") || code != 1 {
+			t.Errorf("redis-cli %q: %q, exit code %d", args, text, code)
+		}
+	}
+	wantOutput(t, w.proxy.Addr(), "PONG\n", "", "PING")
+	w.gone(w.backends[3:], "lock:down")
 }
 
 func TestRedisCliIsToldWhatThereIsNot(t *testing.T) {
