@@ -70,9 +70,15 @@ func (p *proof) do(t *testing.T, args ...string) any {
 func (p *proof) wantLeft(t *testing.T, what, lock string, least, most time.Duration) {
 	t.Helper()
 	for _, key := range p.keysOf(lock) {
+		left := int64(0)
+		defer func() {
+			if t.Failed() {
+				t.Logf("PTTL of %s is %d", key, left)
+			}
+		}()
 		what := fmt.Sprintf("%s: PTTL of %s is more than %s, at most %s", what, key, least, most)
 		redistest.Eventually(t, 2*time.Second, what, func() bool {
-			left, _ := p.do(t, "PTTL", key).(int64)
+			left, _ = p.do(t, "PTTL", key).(int64)
 			return left > least.Milliseconds() && left <= most.Milliseconds()
 		})
 	}
