@@ -163,7 +163,7 @@ func (h *host) Call(args []string) (resp.Reply, error) {
 		return inScript(args, err)
 	}
 	switch {
-	case info.Flags&resp.NoScript != 0:
+	case info.Flags&resp.NoScript != 0, info.Family == resp.Walk:
 		return resp.ErrNotInScript, nil
 	case h.readOnly && info.Flags&resp.Write != 0:
 		return resp.ErrReadOnlyScript, nil
