@@ -8,9 +8,10 @@ import (
 )
 
 // subscriptions is what a connection listens to. Some clients subscribe to a channel
-// before they do anything else, to hear of changes among their servers, and give up
-// where they can't. Nothing is published here (PUBLISH is refused), so a subscription is
-// what it says and no message is ever missed.
+// before they do anything else, to hear of changes among their servers or of released
+// locks, and give up where they can't. Nothing is published here: PUBLISH is refused,
+// and in a script, where it may stand behind the release of a lock, it says that it told
+// nobody.
 type subscriptions struct {
 	channels, patterns, shards []string
 	bytes                      int // of all of them

@@ -174,6 +174,12 @@ func springLocks(x *exchange) {
 	x.doNew(1, int64(0), "DELEX", key, "IFEQ", "registry-2")
 	x.script(1, nil, evalNext, free, key, "registry-2")
 	x.script(0, int64(1), evalNext, free, key, "registry-1")
+
+	// Where it waits for messages it releases by a script that tells of it.
+	x.script(0, int64(1), evalNext, take, key, "registry-1", "10000")
+	x.script(1, nil, evalNext, "release: tells a channel", key, "registry-2", "registry-channel:locks")
+	x.script(0, int64(1), evalNext, "release: tells a channel", key, "registry-1", "registry-channel:locks")
+
 	x.script(0, nil, evalNext, renew, key, "registry-1", "20000")
 	x.script(0, nil, evalNext, free, key, "registry-1")
 	x.doNew(0, int64(0), "DELEX", key, "IFEQ", "registry-1")

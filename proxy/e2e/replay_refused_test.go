@@ -43,8 +43,7 @@ func refusals(t *testing.T) []refusal {
 		{"Redisson's lock", scriptSteps(t, "acquire: hash", "lock:rlock"), nil},
 		{"Redisson's fenced lock", scriptSteps(t, "acquire: hash with fencing number", "lock:rfenced", "redisson_lock_token:{lock}"), nil},
 		{"Redisson's fair lock", scriptSteps(t, "acquire: in turn", "lock:rfair", "redisson_lock_queue:{lock}"), nil},
-		{"Redisson's semaphore", scriptSteps(t, "acquire: permits, told to a channel", "lock:rsemaphore", "redisson_sc:{lock}"), nil},
-		{"Redisson's permits", append(
+		{"Redisson's semaphore", append(
 			steps(call(ok, "SET", "lock:permits", "3", "PX", "60000")),
 			scriptSteps(t, "acquire: a permit", "lock:permits")...), nil},
 		{"Symfony's lock since 5.2", append(
@@ -57,9 +56,6 @@ func refusals(t *testing.T) []refusal {
 			scriptSteps(t, "release: wakes by a list", "lock:prl", "lock-signal:prl")...), nil},
 		{"python-redis-lock, waiting", steps(call(nil, "SET", "lock:taken", "t", "NX", "EX", "60"),
 			call(refused("UNSUPPORTED BLPOP: "), "BLPOP", "lock-signal:taken", "1")), nil},
-		{"Spring's registry that waits for messages", append(
-			steps(call(ok, "SET", "lock:spring", lockscripts.Owner, "NX", "PX", "60000")),
-			scriptSteps(t, "release: tells a channel", "lock:spring")...), nil},
 		{"locks by time stamps", steps(call(int64(1), "SETNX", "lock:stamp", "1"), call("1", "GET", "lock:stamp"),
 			call(refused("UNSUPPORTED GETSET: "), "GETSET", "lock:stamp", "2")), nil},
 		{"a semaphore of lists", steps(call(refused("UNSUPPORTED GETSET: "), "GETSET", "lock:list:exists", "1")), nil},
@@ -92,7 +88,7 @@ func TestLibrariesThatCanNotBeServedAreToldAtOnceAndLeaveNothing(t *testing.T) {
 					t.Errorf("%s: backend %d holds %v, before %v", x.library, i, after, before[i])
 				}
 			}
-			x.do(0, anything, "DEL", "lock:prl", "lock:spring", "lock:stamp", "lock:permits")
+			x.do(0, anything, "DEL", "lock:prl", "lock:stamp", "lock:permits")
 		}
 	}
 }

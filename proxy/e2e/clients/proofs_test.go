@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -64,14 +65,22 @@ func (p *proof) do(t *testing.T, args ...string) any {
 	return reply
 }
 
-// wantLeft checks how long a lock will last, by each of its keys.
+// wantLeft checks how long a lock will last, by each of its keys. A library that
+// needs most of several takes the rest in the background.
 func (p *proof) wantLeft(t *testing.T, what, lock string, least, most time.Duration) {
 	t.Helper()
 	for _, key := range p.keysOf(lock) {
-		left, _ := p.do(t, "PTTL", key).(int64)
-		if left <= least.Milliseconds() || left > most.Milliseconds() {
-			t.Fatalf("%s: PTTL of %s is %d; wanted more than %s, at most %s", what, key, left, least, most)
-		}
+		left := int64(0)
+		defer func() {
+			if t.Failed() {
+				t.Logf("PTTL of %s is %d", key, left)
+			}
+		}()
+		what := fmt.Sprintf("%s: PTTL of %s is more than %s, at most %s", what, key, least, most)
+		redistest.Eventually(t, 2*time.Second, what, func() bool {
+			left, _ = p.do(t, "PTTL", key).(int64)
+			return left > least.Milliseconds() && left <= most.Milliseconds()
+		})
 	}
 }
 
@@ -138,12 +147,6 @@ func (p *proof) loses(t *testing.T, lock string) {
 	p.wantFree(t, "at the end", lock)
 }
 
-// leavesNothing looks at each backend itself.
-func (p *proof) leavesNothing(t *testing.T, group redistest.Group) {
-	t.Helper()
-	p.holdsNothing(t, group, "work")
-}
-
 // holdsNothing waits until no backend has anything of a lock, and for a while longer:
 // a write whose reply nobody waited for may still come, with its undo behind it.
 func (p *proof) holdsNothing(t *testing.T, group redistest.Group, name string) {
@@ -168,7 +171,7 @@ const inARow = 50
 // reconnects shows that both clients go on after the proxy was away, each in its own
 // time, and that a lock of before is still its owner's.
 func (p *proof) reconnects(t *testing.T) {
-	again := p.lock("again")
+	again, kept := p.lock("again"), p.lock("kept")
 	for _, c := range []client{p.one, p.two} {
 		redistest.Eventually(t, 20*time.Second, "a client is back after the proxy restarted", func() bool {
 			good := 0
@@ -177,20 +180,29 @@ func (p *proof) reconnects(t *testing.T) {
 			}
 			return good == inARow
 		})
-		p.want(t, "a free lock", true)(c.acquire(again, time.Minute))
+		p.want(t, "a free lock", true)(onceMore(func() (bool, error) { return c.acquire(again, time.Minute) }))
 		p.wantRelease(t, "release of a held lock", released)(c.release(again))
 	}
-	kept := p.lock("kept")
-	p.want(t, "a lock of before", false)(p.two.acquire(kept, time.Minute))
+	p.want(t, "a lock of before", false)(onceMore(func() (bool, error) { return p.two.acquire(kept, time.Minute) }))
 	if !p.noExtend {
-		p.want(t, "extension of a lock of before", true)(p.one.extend(kept, time.Minute))
+		p.want(t, "extension of a lock of before", true)(onceMore(func() (bool, error) { return p.one.extend(kept, time.Minute) }))
 	}
+}
+
+// onceMore is for the first use of a key after a restart: rueidis has a connection
+// for each part of the keys, and finds out about it when it uses that.
+func onceMore(call func() (bool, error)) (bool, error) {
+	ok, err := call()
+	if err != nil {
+		return call()
+	}
+	return ok, nil
 }
 
 // fails does all that while a majority is gone: no lock, no refusal, and an error
 // that says why.
 func (p *proof) fails(t *testing.T) {
-	kept, fresh := p.lock("kept"), p.lock("outage")
+	kept, free := p.lock("kept"), p.lock("again")
 	if err := p.one.ping(); err != nil {
 		t.Error(err)
 	}
@@ -200,7 +212,7 @@ func (p *proof) fails(t *testing.T) {
 		start := time.Now()
 		switch what {
 		case "acquire":
-			got, err = p.one.acquire(fresh, time.Minute)
+			got, err = p.one.acquire(free, time.Minute)
 		case "extend":
 			if p.noExtend {
 				continue

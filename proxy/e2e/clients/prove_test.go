@@ -87,7 +87,7 @@ func prove(t *testing.T, subjects []subject) {
 	stage(t, "five backends", all, func(p *proof, st *testing.T) {
 		p.connect(t, st)
 		p.works(st)
-		p.leavesNothing(st, group)
+		p.holdsNothing(st, group, "work")
 	})
 
 	group[1].Kill()
@@ -95,7 +95,7 @@ func prove(t *testing.T, subjects []subject) {
 	running := redistest.Group{group[0], group[2], group[3]}
 	stage(t, "two of five stopped", all, func(p *proof, t *testing.T) {
 		p.works(t)
-		p.leavesNothing(t, running)
+		p.holdsNothing(t, running, "work")
 		p.want(t, "a lock to be kept", true)(p.one.acquire(p.lock("kept"), time.Minute))
 	})
 
@@ -110,7 +110,7 @@ func prove(t *testing.T, subjects []subject) {
 	running = redistest.Group{group[0], group[3]}
 	stage(t, "three of five stopped", all, func(p *proof, t *testing.T) {
 		p.fails(t)
-		p.holdsNothing(t, running, "outage")
+		p.holdsNothing(t, running, "again")
 	})
 }
 

@@ -105,7 +105,8 @@ const redis = (module) => async (host, port) => {
 };
 
 async function glide(host, port) {
-  const { GlideClient, Script, TimeUnit } = require('@valkey/valkey-glide');
+  const { GlideClient, Logger, Script, TimeUnit } = require('@valkey/valkey-glide');
+  Logger.setLoggerConfig('off'); // it would write to standard output, among the replies
   const client = await GlideClient.createClient({
     addresses: [{ host, port }],
     // Its default of 250 ms is not for machines that do other things.
