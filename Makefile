@@ -13,7 +13,7 @@ help:
 	@echo 'make build    the static binary ./redlock-proxy'
 	@echo 'make test     all tests with the race detector, make clients too; installs redis-server where it is missing'
 	@echo 'make lint     gofmt, go vet, staticcheck, shellcheck'
-	@echo 'make clients  real Redis clients of several languages against the proxy; installs Node.js and python3-redis'
+	@echo 'make clients  real Redis clients of several languages against the proxy; installs them'
 	@echo 'make faults   the proxy while everything around it misbehaves, with the figures; four minutes'
 	@echo 'make bench    the proxy against one Redis and against a Redlock library, as a table; three minutes'
 	@echo 'make fuzz     each fuzz target for FUZZTIME=$(FUZZTIME)'

@@ -76,13 +76,61 @@ func (c *session) client(name string, args []string) resp.Reply {
 	case "client|info":
 		return resp.Verbatim(c.line())
 	case "client|list":
-		var b strings.Builder
-		for _, o := range c.s.clients.list() {
-			b.WriteString(o.line())
+		return c.clientList(args)
+	case "client|kill":
+		return c.kill(args)
+	case "client|unblock":
+		return unblock(args)
+	case "client|reply", "client|tracking", "client|trackinginfo", "client|caching", "client|getredir":
+		return pushes(name, args)
+	case "client|no-evict", "client|no-touch":
+		if word := fold(args[2]); word != "on" && word != "off" {
+			return resp.ErrSyntax
 		}
-		return resp.Verbatim(b.String())
 	}
 	return resp.OK // NO-EVICT, NO-TOUCH, CAPA: nothing here is evicted or touched
+}
+
+// unblock is CLIENT UNBLOCK: nobody is blocked here.
+func unblock(args []string) resp.Reply {
+	if len(args) > 4 {
+		return resp.SubcommandSyntax("client", args[1])
+	}
+	if len(args) == 4 && fold(args[3]) != "timeout" && fold(args[3]) != "error" {
+		return resp.ErrUnblock
+	}
+	if _, ok := resp.Integer(args[2]); !ok {
+		return resp.ErrNotInteger
+	}
+	return resp.Int(0)
+}
+
+// pushes answers what is about replies that are not sent, or sent unasked. A client that
+// wants no replies could not know what it holds; one that believes to be told of changes
+// would trust what it has cached.
+func pushes(name string, args []string) resp.Reply {
+	switch name {
+	case "client|trackinginfo":
+		return resp.Map{
+			resp.Bulk("flags"), resp.Unordered{resp.Bulk("off")},
+			resp.Bulk("redirect"), resp.Int(-1),
+			resp.Bulk("prefixes"), resp.Array{},
+		}
+	case "client|getredir":
+		return resp.Int(-1)
+	case "client|caching":
+		return resp.ErrNotTracking
+	}
+	word := fold(args[2])
+	switch {
+	case name == "client|reply" && word == "on", name == "client|tracking" && word == "off":
+		return resp.OK
+	case name == "client|reply" && (word == "off" || word == "skip"):
+		return resp.ErrReplyOff
+	case name == "client|tracking" && word == "on":
+		return resp.ErrTracking
+	}
+	return resp.ErrSyntax
 }
 
 func (c *session) setName(name string) {
@@ -127,7 +175,11 @@ func (c *session) line() string {
 	if last == "" {
 		last = "NULL" // an unknown name may be anything, a password typed too early too
 	}
-	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 cmd=%s user=default lib-name=%s lib-ver=%s\n",
-		c.id, c.addr, c.conn.LocalAddr(), c.name, int(now.Sub(c.since).Seconds()), int(now.Sub(c.active).Seconds()),
-		last, c.library, c.version)
+	flags := "N"
+	if c.listens.any() {
+		flags = "P"
+	}
+	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 sub=%d psub=%d ssub=%d multi=-1 cmd=%s user=default lib-name=%s lib-ver=%s\n",
+		c.id, c.addr, c.conn.LocalAddr(), c.name, int(now.Sub(c.since).Seconds()), int(now.Sub(c.active).Seconds()), flags,
+		len(c.listens.channels), len(c.listens.patterns), len(c.listens.shards), last, c.library, c.version)
 }

@@ -1,13 +1,14 @@
 package proxy
 
 import (
+	"slices"
 	"strings"
 
 	"redlockproxy/resp"
 )
 
-// command answers COMMAND and its subcommands. COMMAND DOCS is refused: redis-cli
-// then uses the help texts that it brings along, which say more.
+// command answers COMMAND and its subcommands. COMMAND DOCS for all commands is refused:
+// redis-cli then uses the help texts that it brings along, which say more.
 func command(name string, args []string) resp.Reply {
 	switch name {
 	case "command":
@@ -15,21 +16,21 @@ func command(name string, args []string) resp.Reply {
 	case "command|count":
 		return resp.Int(len(resp.Commands()))
 	case "command|list":
-		list := resp.Array{}
-		for _, info := range resp.Commands() {
-			list = append(list, resp.Bulk(info.Name))
+		return commandList(args[2:])
+	case "command|docs":
+		if len(args) > 2 {
+			return commandDocs(args[2:])
 		}
-		return list
 	case "command|info":
 		if len(args) == 2 {
 			return commandInfos(resp.Commands())
 		}
 		list := resp.Array{}
 		for _, n := range args[2:] {
-			if info, ok := resp.Lookup(n); ok && info.Family != resp.Refused {
+			if info, ok := resp.Describe(n); ok && info.Family != resp.Refused {
 				list = append(list, commandInfo(info))
 			} else {
-				list = append(list, resp.NullArray{})
+				list = append(list, resp.Null{})
 			}
 		}
 		return list
@@ -47,18 +48,66 @@ func commandInfos(infos []resp.Info) resp.Reply {
 	return list
 }
 
-// commandInfo is a command's entry in the ten fields of Redis 7, the last four of
-// which (categories, tips, key specifications, subcommands) are left empty.
+// commandList is COMMAND LIST [FILTERBY MODULE|ACLCAT|PATTERN value].
+func commandList(args []string) resp.Reply {
+	pattern := "*"
+	if len(args) > 0 {
+		if len(args) != 3 || fold(args[0]) != "filterby" {
+			return resp.ErrSyntax
+		}
+		switch fold(args[1]) {
+		case "module":
+			return resp.Array{} // there are none
+		case "aclcat":
+			return resp.ErrFilterCategory
+		case "pattern":
+			pattern = fold(args[2])
+		default:
+			return resp.ErrSyntax
+		}
+	}
+	list := resp.Array{}
+	for _, info := range resp.Commands() {
+		for _, i := range append([]resp.Info{info}, resp.Subcommands(info.Name)...) {
+			if glob(pattern, i.Name) {
+				list = append(list, resp.Bulk(i.Name))
+			}
+		}
+	}
+	return list
+}
+
+// commandDocs is what there is to say of some commands; of what is not served, nothing.
+func commandDocs(names []string) resp.Reply {
+	docs := resp.Map{}
+	for _, n := range names {
+		if info, ok := resp.Describe(n); ok && info.Family != resp.Refused && !slices.Contains(docs, resp.Reply(resp.Bulk(info.Name))) {
+			docs = append(docs, resp.Bulk(info.Name), resp.Map{resp.Bulk("summary"), resp.Bulk(info.Help)})
+		}
+	}
+	return docs
+}
+
+// commandInfo is a command's entry in the ten fields of Redis 7, three of which
+// (categories, tips, key specifications) are left empty.
 func commandInfo(info resp.Info) resp.Reply {
-	flags := resp.Array{}
+	flags := resp.Unordered{}
 	for _, f := range info.Flags.Names() {
 		flags = append(flags, resp.Status(f))
 	}
 	return resp.Array{
 		resp.Bulk(info.Name), resp.Int(info.Arity), flags,
 		resp.Int(info.FirstKey), resp.Int(info.LastKey), resp.Int(info.Step),
-		resp.Array{}, resp.Array{}, resp.Array{}, resp.Array{},
+		resp.Unordered{}, resp.Unordered{}, resp.Unordered{}, subcommandInfos(info.Name),
 	}
+}
+
+func subcommandInfos(name string) resp.Reply {
+	list := resp.Unordered{}
+	for _, sub := range resp.Subcommands(name) {
+		list = append(list, commandInfo(sub))
+	}
+	return list
 }
 
 func commandKeys(args []string) resp.Reply {

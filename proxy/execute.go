@@ -39,6 +39,8 @@ func (s *Server) execute(ctx context.Context, client *session, request resp.Requ
 		return s.read(ctx, request, false, r.Keys...)
 	case resp.StrLen:
 		return s.read(ctx, request, false, r.Key)
+	case resp.Digest:
+		return s.read(ctx, request, false, r.Key)
 	case resp.GetRange:
 		return s.read(ctx, request, false, r.Key)
 	case resp.TTL:

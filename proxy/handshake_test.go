@@ -21,7 +21,19 @@ var handshake = [][]string{
 	{"WATCH", "k"}, {"SET", "k", "x"}, {"MULTI"}, {"GET", "k"}, {"EXEC"}, {"MULTI"}, {"EXEC", "x"}, {"GET", "k"}, {"EXEC"},
 	{"HELLO", "4"}, {"HELLO", "3", "SETNAME", "a b"}, {"HELLO", "3", "AUTH", "u", "p"}, {"HELLO", "3", "SETNAME", "named"}, {"CLIENT", "GETNAME"},
 	{"HELLO"}, {"HELLO", "3", "AUTH", "default", "anything", "SETNAME", "again"}, {"CLIENT", "GETNAME"},
+	{"CLIENT", "TRACKINGINFO"}, {"CLIENT", "GETREDIR"}, {"CLIENT", "CACHING", "YES"}, {"CLIENT", "CACHING", "maybe"}, {"CLIENT", "TRACKING", "OFF"},
+	{"CLIENT", "TRACKING", "maybe"}, {"CLIENT", "REPLY", "ON"}, {"CLIENT", "REPLY", "x"}, {"CLIENT", "NO-EVICT", "maybe"}, {"CLIENT", "UNBLOCK", "999"},
+	{"CLIENT", "UNBLOCK", "x"}, {"CLIENT", "UNBLOCK", "1", "TIMEOUT"}, {"CLIENT", "UNBLOCK", "1", "x"}, {"CLIENT", "UNBLOCK", "1", "ERROR", "x"},
+	{"CLIENT", "KILL", "nowhere:1"}, {"CLIENT", "KILL", "ID", "x"}, {"CLIENT", "KILL", "ID", "0"}, {"CLIENT", "KILL", "ID", "99999"}, {"CLIENT", "KILL", "TYPE", "x"},
+	{"CLIENT", "KILL", "TYPE", "pubsub"}, {"CLIENT", "KILL", "USER", "nobody"}, {"CLIENT", "KILL", "SKIPME", "maybe"}, {"CLIENT", "KILL", "FOO", "x"}, {"CLIENT", "KILL", "ID"},
+	{"CLIENT", "LIST", "TYPE", "x"}, {"CLIENT", "LIST", "TYPE", "pubsub"}, {"CLIENT", "LIST", "ID", "x"}, {"CLIENT", "LIST", "ID", "99999"}, {"CLIENT", "LIST", "FOO"}, {"CLIENT", "LIST", "ID"},
+	{"COMMAND", "LIST", "FILTERBY", "PATTERN", "getd?l"}, {"COMMAND", "LIST", "FILTERBY", "PATTERN", "[S]ETN*"}, {"COMMAND", "LIST", "FILTERBY", "MODULE", "x"}, {"COMMAND", "LIST", "x"},
+	{"COMMAND", "LIST", "FILTERBY", "x", "y"}, {"COMMAND", "DOCS", "nosuchcommand"}, {"CONFIG", "GET", "appendonl[x-z]"}, {"CONFIG", "GET", "m[^b]xmemory"}, {"CONFIG", "GET", "maxmemory", "MAXMEM?RY"},
+	{"CONFIG", "GET", "max\\memory"}, {"CONFIG", "GET", "[]"}, {"CONFIG", "GET", "maxmemory["}, {"SUBSCRIBE", "a", "b", "a"}, {"PSUBSCRIBE", "p*"}, {"SSUBSCRIBE", "s"}, {"GET", "nothing"}, {"PING"}, {"UNSUBSCRIBE", "b", "nosuch"}, {"UNSUBSCRIBE"},
+	{"UNSUBSCRIBE"}, {"PUNSUBSCRIBE"}, {"SUNSUBSCRIBE", "s", "t"}, {"SUNSUBSCRIBE"}, {"INFO", "nosuch"},
 	{"RESET"}, {"CLIENT", "GETNAME"}, {"GET", "nothing"}, {"DEL", "k"},
+	{"SUBSCRIBE", "a"}, {"PING"}, {"PING", "x"}, {"PING", "x", "y"}, {"GET", "k"}, {"CLIENT", "ID"}, {"NOSUCH"}, {"GET"}, {"MULTI"}, {"UNSUBSCRIBE"}, {"CLIENT", "TRACKINGINFO"},
+	{"PUNSUBSCRIBE"}, {"PSUBSCRIBE", "a*"}, {"SSUBSCRIBE", "a"}, {"GET", "k"}, {"RESET"}, {"GET", "k"}, {"SSUBSCRIBE", "a"}, {"GET", "k"}, {"SUNSUBSCRIBE"}, {"GET", "k"},
 	{"PING"}, {"QUIT"},
 }
 
@@ -80,6 +92,12 @@ func TestEverythingLocalWorksWithAllBackendsDown(t *testing.T) {
 		t.Errorf("%d commands listed", len(all))
 	}
 	c.wantError("ERR unknown subcommand", "COMMAND", "DOCS")
+	c.want([]any{"get", []any{"summary", "the value of a key"}}, "COMMAND", "DOCS", "GET", "lpush", "get")
+	c.wantError("UNSUPPORTED CLIENT TRACKING ON", "CLIENT", "TRACKING", "ON")
+	c.wantError("UNSUPPORTED CLIENT REPLY OFF", "CLIENT", "REPLY", "OFF")
+	c.wantError("UNSUPPORTED CLIENT PAUSE", "CLIENT", "PAUSE", "1")
+	c.wantError("UNAVAILABLE ", "SCAN", "0")
+	c.wantError("UNAVAILABLE ", "DBSIZE")
 	info, _ := c.do("INFO").(string)
 	for _, field := range []string{"redis_version:8.4.0\r\n", "role:master\r\n", "voters:0\r\n", "quorum:3\r\n", "backends:5\r\n", "topology:redlock\r\n", "backend4:address=unix:"} {
 		if !strings.Contains(info, field) {

@@ -14,7 +14,7 @@ import (
 )
 
 // infoSections is the order in which INFO shows its parts.
-var infoSections = []string{"server", "clients", "memory", "persistence", "stats", "replication", "cpu", "keyspace", "quorum"}
+var infoSections = []string{"server", "clients", "memory", "persistence", "stats", "replication", "cpu", "modules", "errorstats", "cluster", "keyspace", "quorum"}
 
 // info is the text of INFO for the sections asked for; none means all. Fields that
 // Redis has are called as in Redis, since clients look for them.
@@ -81,6 +81,8 @@ func (s *Server) infoSection(name string) []string {
 			fmt.Sprintf("total_commands_processed:%d", s.stats.commands.Load()),
 			fmt.Sprintf("rejected_connections:%d", s.stats.rejected.Load()),
 		}
+	case "cluster":
+		return []string{"cluster_enabled:0"}
 	case "replication":
 		return []string{"role:master", "connected_slaves:0"}
 	case "quorum":
@@ -123,7 +125,7 @@ func (s *Server) configGet(patterns []string) resp.Reply {
 	for _, p := range patterns { // in the order in which they are asked for, each once
 		for _, kv := range settings {
 			name := resp.Bulk(kv[0])
-			if matches(strings.ToLower(p), kv[0]) && !slices.Contains(found, resp.Reply(name)) {
+			if settingMatches(fold(p), kv[0]) && !slices.Contains(found, resp.Reply(name)) {
 				found = append(found, name, resp.Bulk(kv[1]))
 			}
 		}
@@ -131,27 +133,10 @@ func (s *Server) configGet(patterns []string) resp.Reply {
 	return found
 }
 
-// matches is Redis's pattern matching as far as names of settings need it: * for
-// any characters, ? for one.
-func matches(pattern, s string) bool {
-	head, rest, star := strings.Cut(pattern, "*")
-	if len(s) < len(head) || !star && len(s) != len(head) {
-		return false
+// settingMatches tells whether a setting is meant: by its name, or by a pattern.
+func settingMatches(word, name string) bool {
+	if strings.ContainsAny(word, "*?[") {
+		return glob(word, name)
 	}
-	for i := range len(head) {
-		if head[i] != '?' && head[i] != s[i] {
-			return false
-		}
-	}
-	if !star {
-		return true
-	}
-	for s = s[len(head):]; ; s = s[1:] {
-		if matches(rest, s) {
-			return true
-		}
-		if s == "" {
-			return false
-		}
-	}
+	return word == name
 }

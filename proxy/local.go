@@ -13,6 +13,9 @@ import (
 func (c *session) local(name string, args []string) resp.Reply {
 	switch name {
 	case "ping":
+		if c.proto == resp.RESP2 && c.listens.any() {
+			return pong(args)
+		}
 		return ping(args)
 	case "echo":
 		return resp.Bulk(args[1])
@@ -34,10 +37,10 @@ func (c *session) local(name string, args []string) resp.Reply {
 		return serverTime()
 	case "role":
 		return resp.Array{resp.Bulk("master"), resp.Int(0), resp.Array{}}
-	case "dbsize":
-		return resp.Int(0)
+	case "subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe":
+		return c.subscribe(name, args)
 	case "lolwut":
-		return resp.Verbatim("redlock-proxy " + c.s.version + "\n")
+		return resp.Verbatim("redlock-proxy " + c.s.version + "\nRedis ver. " + c.s.cfg.Server.AdvertisedVersion + "\n")
 	case "config|get":
 		return c.s.configGet(args[2:])
 	case "script|help", "config|help", "client|help", "command|help":
@@ -89,6 +92,8 @@ func selectDB(n string) resp.Reply {
 func (c *session) reset() {
 	c.multi.forget()
 	c.proto = resp.RESP2
-	c.setName("")
+	c.mu.Lock()
+	c.name, c.listens = "", subscriptions{}
+	c.mu.Unlock()
 	c.setAuthed(!c.s.cfg.Server.Password.IsSet())
 }

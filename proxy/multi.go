@@ -70,6 +70,11 @@ func (m *multi) spoil() {
 func (m *multi) forget() { *m = multi{} }
 
 func (m *multi) queue(c *session, info resp.Info, args []string) resp.Reply {
+	if info.Family == resp.Walk || info.Flags&resp.PubSub != 0 {
+		// All keys can't be guarded by one step, and a subscription has more than one reply.
+		m.spoil()
+		return resp.ErrNotInMulti
+	}
 	q := queued{name: info.Name, args: args}
 	if info.Family != resp.Local && info.Family != resp.Session {
 		request, err := resp.Parse(args)
@@ -151,7 +156,17 @@ func (c *session) exec(ctx context.Context) answer {
 	if m.spoiled {
 		return plain(resp.ErrExecAbort)
 	}
+	// What the proxy answers itself is done after the rest, once: the transaction may be
+	// run several times, or come to nothing.
 	var replies resp.Array
+	finish := func() resp.Reply {
+		for i, q := range m.queued {
+			if q.request == nil && q.refused == nil {
+				replies[i] = c.localInMulti(q)
+			}
+		}
+		return replies
+	}
 	assume, resource := quorum.Assumption{}, ""
 	for _, q := range m.queued {
 		if q.request != nil && resource == "" {
@@ -173,21 +188,26 @@ func (c *session) exec(ctx context.Context) answer {
 			replies = append(replies, reply)
 		}
 		return nil
-	}, func() resp.Reply { return replies })
+	}, finish)
 	return a
 }
 
-// step is one queued command. The error is for the transaction, not for the client.
+func (c *session) localInMulti(q queued) resp.Reply {
+	if q.name == "unwatch" {
+		return resp.OK
+	}
+	return c.local(q.name, q.args)
+}
+
+// step is one queued command, as far as it is about keys. The error is for the
+// transaction, not for the client.
 func (c *session) step(ctx context.Context, v *quorum.View, q queued) (resp.Reply, error) {
 	if q.refused != nil {
 		return q.refused, nil
 	}
 	switch r := q.request.(type) {
 	case nil:
-		if q.name == "unwatch" {
-			return resp.OK, nil
-		}
-		return c.local(q.name, q.args), nil
+		return nil, nil // finish gives the reply
 	case resp.Eval:
 		return c.s.runScript(ctx, v, r)
 	case resp.ScriptLoad, resp.ScriptExists, resp.ScriptFlush:

@@ -29,6 +29,10 @@ func render(reply any) string {
 		return fmt.Sprintf("%q", r)
 	case []any:
 		return list("[", r, "]")
+	case redistest.Push:
+		return list(">[", r, "]")
+	case redistest.Set:
+		return list("~[", r, "]")
 	case redistest.Map:
 		return list("{", r, "}")
 	}

@@ -166,10 +166,10 @@ func (s *Server) host(v *quorum.View, readOnly bool) *host {
 func (h *host) Call(args []string) (resp.Reply, error) {
 	info, err := resp.Check(args)
 	if err != nil {
-		return inScript(args, err)
+		return h.inScript(args, info, err)
 	}
 	switch {
-	case info.Flags&resp.NoScript != 0:
+	case info.Flags&resp.NoScript != 0, info.Family == resp.Walk:
 		return resp.ErrNotInScript, nil
 	case h.readOnly && info.Flags&resp.Write != 0:
 		return resp.ErrReadOnlyScript, nil
@@ -184,18 +184,34 @@ func (h *host) Call(args []string) (resp.Reply, error) {
 }
 
 // inScript is an error of resp.Check in the words that Redis has for it in scripts.
-// For a command that is not served it ends the run.
-func inScript(args []string, err error) (resp.Reply, error) {
+// For a command or subcommand that is not served it ends the run.
+func (h *host) inScript(args []string, checked resp.Info, err error) (resp.Reply, error) {
 	info, known := resp.Lookup(args[0])
 	switch {
 	case !known:
 		return resp.ErrUnknownInScript, nil
-	case info.Family == resp.Refused:
+	case info.Name == "publish":
+		return h.publish(args), nil
+	case info.Family == resp.Refused || checked.Family == resp.Refused:
 		return nil, err
 	case err == error(resp.WrongArity(info.Name)):
 		return resp.ErrArityInScript, nil
 	}
 	return failure(err), nil
+}
+
+// publish tells nobody, and says so: it answers 0. Some libraries release a lock and
+// tell of it in one script, so that others need not wait until they look again; an
+// error would take the release back. A PUBLISH by itself is refused, since there
+// the message is all that is wanted.
+func (h *host) publish(args []string) resp.Reply {
+	switch {
+	case len(args) != 3:
+		return resp.ErrArityInScript
+	case h.readOnly:
+		return resp.ErrReadOnlyScript
+	}
+	return resp.Int(0)
 }
 
 // localInScript answers the few commands without keys that scripts use.

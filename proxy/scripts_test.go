@@ -133,7 +133,7 @@ func TestScriptThatIsEndedWritesNothing(t *testing.T) {
 		first + busy:                "ERR Script",
 		first + "while true do end": "ERR Script",
 		first + "return redis.call('HSET', 'h', 'f', 'v')": "UNSUPPORTED HSET",
-		first + "return redis.pcall('PUBLISH', 'c', 'm')":  "UNSUPPORTED PUBLISH",
+		first + "return redis.pcall('LPUSH', 'c', 'm')":    "UNSUPPORTED LPUSH",
 		first + "return redis.call('DECR', KEYS[1])":       "UNSUPPORTED DECR",
 		first + string("return string.rep('x', 1e9)"):      "ERR ",
 	} {
@@ -152,4 +152,18 @@ func TestScriptThatIsEndedWritesNothing(t *testing.T) {
 	c.wantError("ERR Write commands are not allowed from read-only scripts", "EVAL_RO", first, "1", "k")
 	c.wantError("ERR user_script:1: mine", "EVAL", first+"error('mine')", "1", "k")
 	c.want("x", "GET", "k")
+}
+
+func TestReleaseThatTellsAChannelReleases(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	const release = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end redis.call('DEL', KEYS[1]) return redis.call('PUBLISH', KEYS[2], 'free')"
+	c.want(ok, "SET", "k", "me", "NX", "PX", "60000")
+	c.want(int64(-1), "EVAL", release, "2", "k", "channel", "another")
+	c.want(int64(0), "EVAL", release, "2", "k", "channel", "me")
+	w.gone("k")
+	// As in one Redis.
+	c.wantError("ERR Wrong number of args calling Redis command from script", "EVAL", "return redis.call('PUBLISH', 'channel')", "0")
+	c.wantError("ERR Write commands are not allowed from read-only scripts", "EVAL_RO", "return redis.call('PUBLISH', 'channel', 'free')", "0")
+	c.wantError("UNSUPPORTED PUBLISH", "PUBLISH", "channel", "free")
 }

@@ -29,6 +29,7 @@ type session struct {
 	name    string
 	library string
 	version string
+	listens subscriptions
 	last    string    // the last command, by its name in the table; "" if it is not there
 	active  time.Time // when it came
 }
@@ -65,6 +66,9 @@ func (c *session) dispatch(ctx context.Context, args []string, run func(keys []s
 	if err != nil {
 		return plain(c.refuse(info, err))
 	}
+	if c.proto == resp.RESP2 && c.listens.any() && !whileSubscribed(info) {
+		return plain(c.refuse(info, resp.Subscribed(info.Name)))
+	}
 	if c.multi.open && !transactional(info.Name) {
 		return plain(c.multi.queue(c, info, args))
 	}
@@ -80,6 +84,12 @@ func (c *session) dispatch(ctx context.Context, args []string, run func(keys []s
 	request, err := resp.Parse(args)
 	if err != nil {
 		return plain(failure(err))
+	}
+	if info.Family == resp.Walk {
+		if run != nil {
+			run(nil, nil) // it speaks of all keys: wait for what was before it
+		}
+		return plain(c.s.walk(ctx, request))
 	}
 	if run == nil {
 		return c.s.execute(ctx, c, request)

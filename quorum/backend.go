@@ -8,6 +8,10 @@ import (
 // Key names a lock or a counter.
 type Key string
 
+// MarkerKey is where each backend keeps what package admission must know of it. It is
+// no client's key, and may be named by none.
+const MarkerKey Key = "~redlock-proxy:marker"
+
 // Backend is what a group needs of each of its N Redis primaries. The group
 // hands the same call to all of them, in one order per key; a backend carries
 // its calls out in the order it was given them.
@@ -62,6 +66,23 @@ type Acquire struct {
 type Read struct {
 	Keys []Key
 	Full bool
+
+	// Brief, with Full, lets a backend put something short in the place of a long
+	// value, the same for the same value: enough to see who agrees with whom. A number
+	// is never replaced.
+	Brief bool
+}
+
+// Walk goes through the names of the keys: from Cursor on (0: from the start) it looks
+// at about Count keys. Granted with the names in Keys, those that match Match if
+// Filter is set, and with the cursor to go on from in Next, 0 at the end. A key that
+// exists all the time is named at least once, perhaps more often. With Count 0 nothing
+// is named, and Number is how many keys the backend holds.
+type Walk struct {
+	Cursor uint64
+	Match  string // a glob pattern as Redis reads it
+	Filter bool
+	Count  int
 }
 
 // Increment adds By > 0 to the integer that a key holds, an absent key counting
@@ -86,6 +107,7 @@ func (Acquire) isOp()   {}
 func (Read) isOp()      {}
 func (Increment) isOp() {}
 func (Commit) isOp()    {}
+func (Walk) isOp()      {}
 
 // GuardKind is the condition that a Guard puts on its key.
 type GuardKind uint8
@@ -164,6 +186,8 @@ type Answer struct {
 	Held        []Held
 	Number      int64
 	FailedGuard int
+	Keys        []Key
+	Next        uint64
 	Overflow    bool // an Increment was refused because the sum is beyond 2^63-1
 
 	// Err says why a vote failed, for people. It carries no value and no token.

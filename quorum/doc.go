@@ -86,6 +86,19 @@
 //     [TestMinorityLeftoversAreNoLock, TestRemainingTimeIsTheQuorums,
 //     TestReadUnderEveryMask]
 //
+// # Walking through the keys
+//
+// A key that a majority holds is on at least one of any N-Q+1 backends. A walk goes
+// through the keys of that many, one backend after the other, a part at a time, and
+// gives the names under which a majority holds something, by a read of each part (I8).
+// Where a backend can't be gone through to its end, another one takes its place. A name
+// comes up on several backends; within one step it is given once. Where a walk is
+// stands in a Place, which any group over the same backends understands. A key that is
+// held from the first step to the last by the same backends comes; if backends restart
+// meanwhile, their own order of keys is another, and what they held by themselves may
+// be passed over, as in a walk through one Redis that restarts.
+// [TestWalkGivesWhatAMajorityHoldsAndNothingElse, TestWalkMissesNothingUnderAnyMask]
+//
 // # A group keeps nothing
 //
 //   - I9. Safety depends on nothing that a group remembers: any number of groups over
@@ -130,6 +143,10 @@
 //     only from one quorum read. A wrong guess costs a round, never correctness.
 //     [TestWrongGuessCostsARoundOnly, TestReadOnlyProgramIsNeverAnsweredFromAGuess,
 //     TestWhatAProgramSawIsConfirmedWithItsWrites]
+//
+// Transactions of one group that get in each other's way at a key take turns there:
+// each then reads, runs and commits while the others wait, so that the slower ones are
+// not beaten until their time is up. [TestBusyCounterIsRaisedByEveryProgram]
 //
 // Where the outcome is not known, what a transaction overwrote or prolonged on some
 // backends stays: the old state can't be restored, and an extension that failed half

@@ -44,8 +44,8 @@ const stripes = 256
 
 // A stripe keeps the order of the calls for its keys, and counts them.
 type stripe struct {
-	mu   sync.Mutex
-	turn uint64
+	mu    sync.Mutex
+	calls uint64
 }
 
 // A Group is the fixed set of N backends that decide together. It keeps nothing
@@ -55,6 +55,7 @@ type Group struct {
 	backends []Backend
 	seed     maphash.Seed
 	order    [stripes]stripe
+	turns    turns
 	timers   timers
 }
 
@@ -66,7 +67,9 @@ func NewGroup(backends []Backend, cfg Config) (*Group, error) {
 	if cfg.VoteLimit <= 0 || cfg.AnswerWithin <= 0 || cfg.MaxTTL <= 0 || cfg.Attempts < 1 || cfg.Random == nil {
 		return nil, errors.New("a group needs VoteLimit, AnswerWithin, MaxTTL, Attempts and Random")
 	}
-	return &Group{cfg: cfg, backends: slices.Clone(backends), seed: maphash.MakeSeed()}, nil
+	g := &Group{cfg: cfg, backends: slices.Clone(backends), seed: maphash.MakeSeed()}
+	g.turns.init()
+	return g, nil
 }
 
 // N is the number of backends, Q the number that decides.
@@ -93,8 +96,8 @@ func unavailable(t Tally) error { return &UnavailableError{Tally: t} }
 // its keys, so that calls for one key enter all backends in one order (I6).
 func (g *Group) send(call *Call, skip func(backend int) bool, keys ...Key) {
 	unlock := g.lockOrder(keys)
-	if r, ok := call.Round.(*round); ok {
-		r.turn = g.order[g.stripe(keys[0])].turn
+	if r, ok := call.Round.(*round); ok && len(keys) > 0 {
+		r.calls = g.order[g.stripe(keys[0])].calls
 	}
 	for i, b := range g.backends {
 		if skip == nil || !skip(i) {
@@ -118,24 +121,29 @@ func (g *Group) lockOrder(keys []Key) func() {
 	if len(keys) == 1 {
 		s := &g.order[g.stripe(keys[0])]
 		s.mu.Lock()
-		s.turn++
+		s.calls++
 		return s.mu.Unlock
 	}
-	held := make([]int, 0, len(keys))
-	for _, k := range keys {
-		held = append(held, g.stripe(k))
-	}
-	slices.Sort(held)
-	held = slices.Compact(held)
+	held := g.stripesOf(keys)
 	for _, s := range held {
 		g.order[s].mu.Lock()
-		g.order[s].turn++
+		g.order[s].calls++
 	}
 	return func() {
 		for _, s := range held {
 			g.order[s].mu.Unlock()
 		}
 	}
+}
+
+// stripesOf are the stripes of the keys, each once, lowest first.
+func (g *Group) stripesOf(keys []Key) []int {
+	some := make([]int, 0, len(keys))
+	for _, k := range keys {
+		some = append(some, g.stripe(k))
+	}
+	slices.Sort(some)
+	return slices.Compact(some)
 }
 
 func (g *Group) stripe(k Key) int {

@@ -16,7 +16,7 @@ type healing struct {
 	stored Stored
 	ttl    time.Duration // what the others were given; 0 for no expiry
 	sent   time.Time
-	turn   uint64 // of the key's stripe, when the prolongation was sent
+	calls  uint64 // of the key's stripe, when the prolongation was sent
 }
 
 // heal is what a won commit has to put back; nil if it prolonged nothing, or if those
@@ -32,7 +32,7 @@ func (t *transaction) heal(r *round, op Commit) *healing {
 	if !owner || w.Kind != Expire && w.Kind != Refresh && w.Kind != Persist {
 		return nil
 	}
-	h := &healing{g: t.g, round: r, key: w.Key, ttl: w.TTL, sent: t.sent, turn: r.turn}
+	h := &healing{g: t.g, round: r, key: w.Key, ttl: w.TTL, sent: t.sent, calls: r.calls}
 	agree := 0
 	for i := range r.tally.N {
 		a := r.answers[i]
@@ -66,7 +66,7 @@ func (h *healing) vote(backend int, a Answer) {
 	stripe := &h.g.order[h.g.stripe(h.key)]
 	stripe.mu.Lock()
 	defer stripe.mu.Unlock()
-	if stripe.turn != h.turn {
+	if stripe.calls != h.calls {
 		return // something came after the prolongation, perhaps the lock's release
 	}
 	h.g.backends[backend].Send(&Call{

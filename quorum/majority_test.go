@@ -12,18 +12,20 @@ import (
 // Two backends are down, and of the three others one lets a key expire a moment later:
 // one grants or is silent about it, one refuses, and neither can be a majority.
 func TestBareMajorityThatDisagreesIsAskedAgain(t *testing.T) {
-	putAbsent := func(g *quorum.Group) error {
-		t, err := g.Transact(context.Background(), quorum.Assumption{Kind: quorum.AssumeAbsent}, func(v *quorum.View) error {
-			there, err := v.Exists("L")
-			if err == nil && !there {
-				v.Put("L", "a", time.Second)
+	ifAbsent := func(put func(v *quorum.View)) func(g *quorum.Group) error {
+		return func(g *quorum.Group) error {
+			t, err := g.Transact(context.Background(), quorum.Assumption{Kind: quorum.AssumeAbsent}, func(v *quorum.View) error {
+				there, err := v.Exists("L")
+				if err == nil && !there {
+					put(v)
+				}
+				return err
+			})
+			if err == nil && !t.Wrote {
+				err = context.DeadlineExceeded
 			}
 			return err
-		})
-		if err == nil && !t.Wrote {
-			err = context.DeadlineExceeded
 		}
-		return err
 	}
 	for name, do := range map[string]func(g *quorum.Group) error{
 		"acquire": func(g *quorum.Group) error {
@@ -33,7 +35,11 @@ func TestBareMajorityThatDisagreesIsAskedAgain(t *testing.T) {
 			}
 			return err
 		},
-		"program": putAbsent,
+		"program": ifAbsent(func(v *quorum.View) { v.Put("L", "a", time.Second) }),
+		"program that sets the time last": ifAbsent(func(v *quorum.View) {
+			v.Put("L", "a", 0)
+			v.Expire("L", time.Second)
+		}),
 		"read": func(g *quorum.Group) error {
 			held, err := g.Read(context.Background(), []quorum.Key{"L"}, false)
 			if err == nil && held[0].Kind != quorum.Nothing {

@@ -15,7 +15,7 @@ type round struct {
 	timers  *timers
 	op      limited // the operation that the round is part of
 	asks    Op      // what the backends are asked
-	turn    uint64  // of the first key's stripe, when it was sent
+	calls   uint64  // of the first key's stripe, when it was sent
 
 	mu      sync.Mutex
 	over    func(*round) bool // called with mu held at each vote: is it decided?

@@ -53,6 +53,7 @@ const runs = 12
 func (g *Group) Transact(ctx context.Context, assume Assumption, program Program) (Transaction, error) {
 	op := within(ctx, g.cfg.AnswerWithin)
 	t := transaction{g: g, program: program, assume: assume, last: Tally{N: g.N()}}
+	defer t.giveTurns()
 	for run := 1; run <= runs; run++ {
 		done, err := t.step(op)
 		if err != nil || done {
@@ -69,6 +70,7 @@ type transaction struct {
 	assume  Assumption
 	known   map[Key]Holding
 	losses  int
+	give    func()    // gives its turns back; nil while it has none
 	sent    time.Time // when the last commit was
 	last    Tally
 	out     Transaction
@@ -95,11 +97,21 @@ func (t *transaction) step(ctx limited) (done bool, err error) {
 		t.out.Tally = t.last
 		return true, nil
 	}
+	// A guess may go first: what it was right about, as a release by the owner is,
+	// nobody else was about to change.
+	guessed := t.guessed(v)
+	if t.give == nil && !guessed && t.g.turns.crowded(t.g.stripesOf(v.touched)) {
+		return false, t.queue(ctx, v)
+	}
 	won, err := t.commit(ctx, v)
 	if err != nil || won {
 		return won, err
 	}
-	if t.losses++; t.losses > 1 && !t.g.pause(ctx) {
+	t.losses++
+	if t.give == nil && !guessed {
+		return false, t.queue(ctx, v)
+	}
+	if t.losses > 1 && !t.g.pause(ctx) {
 		return false, unavailable(t.last)
 	}
 	return false, t.read(ctx, v.touched)

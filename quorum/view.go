@@ -252,10 +252,15 @@ func (v *View) Expect(key Key, was Holding) error {
 func (v *View) Unread() bool { return v.unread }
 
 // undoable tells whether an attempt to write this, carried out on some backends, can
-// be taken back: then it may be tried again.
+// be taken back: then it may be tried again. What becomes of a key that the program
+// created goes with the key.
 func (v *View) undoable() bool {
+	var created []Key
 	for _, w := range v.writes {
-		if !w.created && w.Kind != Raise {
+		switch {
+		case w.created:
+			created = append(created, w.Key)
+		case w.Kind != Raise && !slices.Contains(created, w.Key):
 			return false
 		}
 	}

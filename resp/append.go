@@ -29,6 +29,13 @@ func Append(b []byte, r Reply, p Proto) []byte {
 			return appendAll(appendHeader(b, '%', int64(len(r)/2)), r, p)
 		}
 		return appendAll(appendHeader(b, '*', int64(len(r))), r, p)
+	case Unordered:
+		if p == RESP3 {
+			return appendAll(appendHeader(b, '~', int64(len(r))), r, p)
+		}
+		return appendAll(appendHeader(b, '*', int64(len(r))), r, p)
+	case Several:
+		return appendAll(b, r, p)
 	case Verbatim:
 		if p == RESP3 {
 			return appendString(b, '=', verbatimKind, string(r))

@@ -15,6 +15,7 @@ const (
 	Lock                  // reads or writes string keys in one round
 	Counter               // INCR and INCRBY
 	Script                // EVAL and its like, and SCRIPT
+	Walk                  // about all keys: SCAN and DBSIZE; not inside a transaction or script
 	Refused               // Redis has it and it is not served: see Unsupported
 )
 
@@ -30,8 +31,11 @@ type Info struct {
 	Help     string // one line for people; empty for refused commands
 }
 
-// Keyed reports whether the command may name keys.
-func (i Info) Keyed() bool { return i.FirstKey > 0 || i.Flags&MovableKeys != 0 }
+// Keyed reports whether the command may name keys. Redis calls the channels of
+// SSUBSCRIBE keys, too.
+func (i Info) Keyed() bool {
+	return (i.FirstKey > 0 || i.Flags&MovableKeys != 0) && i.Flags&PubSub == 0
+}
 
 // arityFits reports whether n words are neither too few nor too many.
 func (i Info) arityFits(n int) bool {
@@ -57,11 +61,12 @@ const (
 	NoMandatoryKeys
 	MovableKeys
 	AllowBusy
+	PubSub
 )
 
 var flagNames = [...]string{"write", "readonly", "denyoom", "admin", "noscript", "loading",
 	"stale", "skip_monitor", "skip_slowlog", "fast", "no_auth", "no_mandatory_keys",
-	"movablekeys", "allow_busy"}
+	"movablekeys", "allow_busy", "pubsub"}
 
 // Names returns the names of the flags that are set, as Redis spells them.
 func (f Flags) Names() []string {
@@ -137,6 +142,18 @@ func Lookup(name string) (Info, bool) {
 	return Info{}, false
 }
 
+// Describe is Lookup that also knows subcommands, by names with a bar: client|id.
+func Describe(name string) (Info, bool) {
+	parent, sub, hasSub := strings.Cut(name, "|")
+	if !hasSub {
+		return Lookup(name)
+	}
+	if c := find(parent); c != nil {
+		return c.sub(sub)
+	}
+	return Info{}, false
+}
+
 // Check is the first look at a command: it knows the name, serves it, has the
 // subcommand, and the number of words fits. It returns the Info of the
 // subcommand where there is one. The error is an Error: UnknownCommand,
@@ -191,6 +208,9 @@ func Keys(args []string) []string {
 	}
 	c := find(args[0])
 	if c == nil {
+		return nil
+	}
+	if !c.Keyed() {
 		return nil
 	}
 	if c.Flags&MovableKeys != 0 {

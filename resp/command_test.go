@@ -48,17 +48,17 @@ func TestCheckStopsBeforeTheArguments(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]Error{
-		"set k":              WrongArity("set"),
-		"CLIENT":             WrongArity("client"),
-		"CLIENT ID x":        WrongArity("client|id"),
-		"CLIENT foo":         UnknownSubcommand("client", "foo"),
-		"CLIENT KILL":        Unsupported("client|kill"),
-		"CLIENT TRACKING ON": Unsupported("CLIENT TRACKING"),
-		"CONFIG SET a b":     Unsupported("config set"),
-		"LPUSH":              Unsupported("lpush"),
-		"Json.Get x":         Unsupported("json.get"),
-		"nosuch a":           UnknownCommand([]string{"nosuch", "a"}),
-		"MULTI x":            WrongArity("multi"),
+		"set k":          WrongArity("set"),
+		"CLIENT":         WrongArity("client"),
+		"CLIENT ID x":    WrongArity("client|id"),
+		"CLIENT foo":     UnknownSubcommand("client", "foo"),
+		"CLIENT KILL":    WrongArity("client|kill"),
+		"CLIENT PAUSE 1": Unsupported("CLIENT PAUSE"),
+		"CONFIG SET a b": Unsupported("config set"),
+		"LPUSH":          Unsupported("lpush"),
+		"Json.Get x":     Unsupported("json.get"),
+		"nosuch a":       UnknownCommand([]string{"nosuch", "a"}),
+		"MULTI x":        WrongArity("multi"),
 	} {
 		if _, err := Check(splitLine(t, line)); err != want {
 			t.Errorf("%s: %v, want %v", line, err, want)
@@ -111,7 +111,7 @@ func TestEveryServedCommandIsComplete(t *testing.T) {
 		if _, both := refusals[name]; both {
 			t.Errorf("%s is served and refused", name)
 		}
-		wantParse := c.Family == Lock || c.Family == Counter || c.Family == Script
+		wantParse := c.Family == Lock || c.Family == Counter || c.Family == Script || c.Family == Walk
 		if wantParse != (c.parse != nil) {
 			t.Errorf("%s: family %d and parse don't fit", name, c.Family)
 		}
@@ -143,7 +143,7 @@ func TestHelpTextNamesEverySubcommand(t *testing.T) {
 // TestOurOwnTextsAvoidWordsThatClientsLookFor: some libraries search errors for
 // these anywhere and then reconnect, retry or change their mind about the server.
 func TestOurOwnTextsAvoidWordsThatClientsLookFor(t *testing.T) {
-	texts := []Error{errDigest, errIncrNotAbove, Unavailable(1, 0, 4, 5, 3), TTLTooLong(time.Hour),
+	texts := []Error{ErrReplyOff, ErrTracking, ErrFilterCategory, errIncrNotAbove, Unavailable(1, 0, 4, 5, 3), TTLTooLong(time.Hour),
 		UnavailableReason("not admitted"), Unsupported("json.get"), Unsupported("ping")}
 	for name, why := range refusals {
 		if why != "" {

@@ -23,13 +23,15 @@
 //	SET k v [XX] [EX|PX|EXAT|PXAT|KEEPTTL]  Set          OK                   null
 //	SET k v .. GET                          Set          the value before, or null
 //	SETEX k s v, PSETEX k ms v              Set          OK                   -
-//	SET k v IFEQ|IFNE x [..]                Set          OK                   null
-//	DELEX k [IFEQ|IFNE x], DELIFEQ k x      DelEx        1                    0
+//	SET k v IFEQ|IFNE|IFDEQ|IFDNE x [..]    Set          OK                   null
+//	DELEX k [IFEQ|IFNE|IFDEQ|IFDNE x]       DelEx        1                    0
+//	DELIFEQ k x                             DelEx        1                    0
 //	MSET k v ..                             MSet         OK                   -
 //	MSETNX k v ..                           MSet         1                    0
 //	GET k                                   Get          the value, or null
 //	MGET k ..                               MGet         an array of those
 //	GETRANGE k from to, SUBSTR k from to    GetRange     the part, or ""
+//	DIGEST k                                Digest       the digest, or null
 //	STRLEN k                                StrLen       the length, 0 if absent
 //	EXISTS k ..                             Exists       how many are there
 //	TYPE k                                  Type         string or none
@@ -42,6 +44,8 @@
 //	INCR k, INCRBY k n (n > 0)              Incr         the new number       -
 //	EVAL, EVAL_RO script n k .. arg ..      Eval         what the script returns
 //	EVALSHA, EVALSHA_RO sha n k .. arg ..   Eval         the same, or NOSCRIPT
+//	SCAN cursor [MATCH p] [COUNT n] [TYPE t] Scan        the next cursor, an array of keys
+//	DBSIZE                                  DBSize       about how many keys there are
 //	SCRIPT LOAD script                      ScriptLoad   the digest           -
 //	SCRIPT EXISTS sha ..                    ScriptExists an array of 1 and 0  -
 //	SCRIPT FLUSH [ASYNC|SYNC]               ScriptFlush  OK                   -
@@ -57,8 +61,9 @@
 //   - An expiry above MaxMillis (146 million years) is an invalid expire time,
 //     so that no sum of two times can overflow.
 //   - INCRBY needs an increment above zero: fencing numbers only rise.
-//   - IFDEQ and IFDNE, which compare digests, are not served.
 //   - A refused command is refused before its arguments are counted.
+//   - SCAN and DBSIZE have no place inside MULTI or a script: they speak of all keys,
+//     which no single step on the backends can confirm. SUBSCRIBE has none in MULTI.
 //   - WATCH notices that a key was written, removed or created, not that its
 //     expiry was changed: remaining times differ a little between backends.
 package resp

@@ -22,10 +22,13 @@ const (
 	ErrSyntax      = Error("ERR syntax error")
 	ErrNotInteger  = Error("ERR value is not an integer or out of range")
 	ErrOverflow    = Error("ERR increment or decrement would overflow")
+	ErrCursor      = Error("ERR invalid cursor")
 	ErrWrongType   = Error("WRONGTYPE Operation against a key holding the wrong kind of value")
 	ErrExpireNX    = Error("ERR NX and XX, GT or LT options at the same time are not compatible")
 	ErrExpireGTLT  = Error("ERR GT and LT options at the same time are not compatible")
 	ErrDelExOption = Error("ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE")
+	ErrDelExType   = Error("ERR Key should be of string type if conditions are specified")
+	ErrDigest      = Error("ERR digest must be exactly 16 hexadecimal characters")
 )
 
 // Errors about scripts, in Redis's words.
@@ -119,6 +122,12 @@ func UnknownSubcommand(command, sub string) Error {
 		upperASCII(command) + " HELP.")
 }
 
+// SubcommandSyntax is the error for too many words behind a subcommand.
+func SubcommandSyntax(command, sub string) Error {
+	return Error("ERR unknown subcommand or wrong number of arguments for '" + clean(clip(sub, maxEcho)) +
+		"'. Try " + upperASCII(command) + " HELP.")
+}
+
 // maxEcho is how many bytes of a client's own words Redis repeats in an error.
 const maxEcho = 128
 
@@ -169,12 +178,8 @@ func TTLTooLong(max time.Duration) Error {
 		" ms: the configured maximum bounds how long a lost lock can stay; use a shorter one and extend it")
 }
 
-const (
-	errIncrNotAbove = Error("UNSUPPORTED INCRBY with an increment of zero or less: " +
-		"fencing numbers only rise; use an increment above zero, or GET to read the number")
-	errDigest = Error("UNSUPPORTED the conditions IFDEQ and IFDNE: " +
-		"digests of values are not served; use IFEQ or IFNE with the value itself")
-)
+const errIncrNotAbove = Error("UNSUPPORTED INCRBY with an increment of zero or less: " +
+	"fencing numbers only rise; use an increment above zero, or GET to read the number")
 
 // cstring cuts s at its first NUL, where Redis stops reading a word.
 func cstring(s string) string {
@@ -196,8 +201,9 @@ func clean(s string) string { return lineBreaks.Replace(s) }
 
 // Errors about bounds that Redis does not have.
 const (
-	ErrTooManyQueued  = Error("ERR too many commands in one transaction")
-	ErrTooManyWatched = Error("ERR too many watched keys")
+	ErrTooManyChannels = Error("ERR too many subscriptions")
+	ErrTooManyQueued   = Error("ERR too many commands in one transaction")
+	ErrTooManyWatched  = Error("ERR too many watched keys")
 )
 
 // ErrClientInfo is Redis's error for a value that CLIENT SETINFO does not take.
@@ -215,3 +221,33 @@ const (
 	ErrNoSuchCommand = Error("ERR Invalid command specified")
 	ErrNoKeys        = Error("ERR The command has no key arguments")
 )
+
+// Errors of CLIENT and COMMAND; those that begin with ERR in Redis's words.
+const (
+	ErrNotTracking    = Error("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled")
+	ErrUnblock        = Error("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
+	ErrNoSuchClient   = Error("ERR No such client")
+	ErrClientID       = Error("ERR client-id should be greater than 0")
+	ErrInvalidID      = Error("ERR Invalid client ID")
+	ErrMaxAge         = Error("ERR maxage is not an integer or out of range")
+	ErrReplyOff       = Error("UNSUPPORTED CLIENT REPLY OFF and SKIP: a client must hear what became of its locks; read the replies and drop them")
+	ErrTracking       = Error("UNSUPPORTED CLIENT TRACKING ON: " + whyTracking)
+	ErrFilterCategory = Error("UNSUPPORTED COMMAND LIST FILTERBY ACLCAT: commands have no categories here; use FILTERBY PATTERN")
+)
+
+// ErrClientType is Redis's error for a type of client that it does not know.
+func ErrClientType(word string) Error {
+	return Error("ERR Unknown client type '" + clean(clip(word, maxEcho)) + "'")
+}
+
+// ErrNoSuchUser is Redis's error for a user that it does not know.
+func ErrNoSuchUser(name string) Error {
+	return Error("ERR No such user '" + clean(clip(name, maxEcho)) + "'")
+}
+
+// Subscribed is Redis's error for a command, by its name in lower case, that a RESP2
+// connection with subscriptions may not send.
+func Subscribed(name string) Error {
+	return Error("ERR Can't execute '" + name +
+		"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
+}

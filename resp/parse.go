@@ -78,28 +78,39 @@ func parseMSet(name string, args []string) (Request, error) {
 func parseDelEx(name string, args []string) (Request, error) {
 	switch len(args) {
 	case 2:
-		return DelEx{Key: args[1]}, nil
+		return DelEx{Key: args[1], Name: name}, nil
 	case 4:
 	default:
 		return nil, WrongArity(name)
 	}
-	d := DelEx{Key: args[1], Match: args[3]}
-	switch option(args[2]) {
-	case "IFEQ":
-		d.Cond = IfEq
-	case "IFNE":
-		d.Cond = IfNe
-	case "IFDEQ", "IFDNE":
-		return nil, errDigest
-	default:
-		return nil, ErrDelExOption
+	d := DelEx{Key: args[1], Cond: valueCondition(option(args[2])), Match: args[3], Name: name}
+	if d.Cond == Always {
+		d.Cond = BadCondition
 	}
 	return d, nil
 }
 
-func parseDelIfEq(_ string, args []string) (Request, error) {
-	return DelEx{Key: args[1], Cond: IfEq, Match: args[2]}, nil
+func parseDelIfEq(name string, args []string) (Request, error) {
+	return DelEx{Key: args[1], Cond: IfEq, Match: args[2], Name: name}, nil
 }
+
+// valueCondition is the condition that an option puts on the value; Always for a word
+// that is none.
+func valueCondition(option string) Condition {
+	switch option {
+	case "IFEQ":
+		return IfEq
+	case "IFNE":
+		return IfNe
+	case "IFDEQ":
+		return IfDigestEq
+	case "IFDNE":
+		return IfDigestNe
+	}
+	return Always
+}
+
+func parseDigest(_ string, args []string) (Request, error) { return Digest{Key: args[1]}, nil }
 
 func parseIncr(name string, args []string) (Request, error) {
 	by := int64(1)

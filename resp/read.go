@@ -26,8 +26,8 @@ var (
 // takes the forms that Append writes for p and no others, so that on a RESP3
 // connection $-1 is an error, and on a RESP2 connection every RESP3 type is.
 //
-// What RESP2 can't tell apart comes back as the plainer type: a Map or Push as
-// Array, a Verbatim as Bulk; in RESP3 a NullArray comes back as Null.
+// What RESP2 can't tell apart comes back as the plainer type: a Map, Unordered or
+// Push as Array, a Verbatim as Bulk; in RESP3 a NullArray comes back as Null.
 //
 // The error is io.EOF if the connection ended before the reply began,
 // io.ErrUnexpectedEOF if it ended inside, and otherwise says what was wrong;
@@ -114,6 +114,9 @@ func (rr *replyReader) read3(kind byte, rest string, depth int) (Reply, error) {
 	case '%':
 		rs, err := rr.list(rest, 2, depth)
 		return Map(rs), err
+	case '~':
+		rs, err := rr.list(rest, 1, depth)
+		return Unordered(rs), err
 	case '>':
 		rs, err := rr.list(rest, 1, depth)
 		return Push(rs), err

@@ -111,7 +111,7 @@ func TestErrorsAreRedissOwnWords(t *testing.T) {
 
 func TestTableIsThatOfRedis(t *testing.T) {
 	redis := startRedis(t)
-	later := map[string]bool{"delex": true, "delifeq": true, "client|setinfo": true,
+	later := map[string]bool{"delex": true, "delifeq": true, "digest": true, "client|setinfo": true,
 		"client|no-touch": true, "client|capa": true}
 	check := func(info Info, reply Reply) {
 		e, ok := reply.(Array)

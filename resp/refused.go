@@ -11,13 +11,13 @@ const (
 	whyBlocking = "nothing wakes a waiting client here; try again after a delay"
 	whyDecr     = "counters only rise, so that a fencing number never comes twice; use INCR or INCRBY"
 	whyName     = "a key keeps its name and its database, since a majority decides each key by itself; use SET on the other key"
-	whyScan     = "keys are decided one by one and no list of them is agreed on; name the keys, or ask one backend directly"
+	whyScan     = "keys are decided one by one and no list of them is agreed on at one moment; use SCAN"
 	whyFlush    = "it would drop the locks of every client; use DEL with the keys that are yours"
 	whyDump     = "the bytes of one backend are not what a majority agreed on; use GET and PTTL, and SET with PX"
 	whyFunction = "functions are not served; use EVAL, or SCRIPT LOAD and EVALSHA"
 	whyAdmin    = "it is about one server, and several stand behind this endpoint; send it to the backend that it is for"
 	whyScript   = "scripts end by themselves, within bounds of steps and time; use a Redis of your own to debug one"
-	whyClient   = "connections are looked after by this program itself; close the connection from the client's side"
+	whyClient   = "a client that waited for it would lose its locks; stop the application instead"
 	whyTracking = "no invalidations are sent, so a client's cache would go stale; turn client-side caching off and use GET"
 	whySetting  = "settings come from this program's configuration file; change them there"
 	whyModule   = "modules are not served; keep their data in a Redis of its own"
@@ -39,21 +39,20 @@ var refusals = reasons(map[string]string{
 		pfadd pfcount pfdebug pfmerge pfselftest
 		vadd vcard vdim vemb vgetattr vinfo vismember vlinks vrandmember vrange vrem vsetattr vsim
 		sort sort_ro`,
-	whyBits:     "bitcount bitfield bitfield_ro bitop bitpos getbit setbit lcs append setrange digest",
-	whyPubSub:   "publish pubsub spublish subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe",
+	whyBits:     "bitcount bitfield bitfield_ro bitop bitpos getbit setbit lcs append setrange",
+	whyPubSub:   "publish pubsub spublish",
 	whyBlocking: "blmove blmpop blpop brpop brpoplpush bzmpop bzpopmax bzpopmin",
 	whyDecr:     "decr decrby",
 	whyName:     "rename renamenx copy move swapdb",
-	whyScan:     "keys scan randomkey",
+	whyScan:     "keys randomkey",
 	whyFlush:    "flushall flushdb",
 	whyDump:     "dump restore restore-asking migrate",
 	whyFunction: "function fcall fcall_ro",
 	whyAdmin: `acl bgrewriteaof bgsave debug failover lastsave latency memory module monitor object psync replconf replicaof save
 		shutdown slaveof slowlog sync trimslots hotkeys command|getkeysandflags config|resetstat config|rewrite`,
-	whyScript:   "script|debug script|kill",
-	whyClient:   "client|kill client|pause client|unpause client|unblock client|reply",
-	whyTracking: "client|tracking client|trackinginfo client|caching client|getredir",
-	whySetting:  "config|set",
+	whyScript:  "script|debug script|kill",
+	whyClient:  "client|pause client|unpause",
+	whySetting: "config|set",
 
 	"it reads the old value and writes blindly, so two clients could both believe they hold a lock; use SET with NX, or SET with GET": "getset",
 	"it reads and writes by one word; use GET, and PEXPIRE or PERSIST, in one script if they belong together":                         "getex",

@@ -42,11 +42,19 @@ type Array []Reply
 // Map is a list of keys and values in turn; a flat array in RESP2.
 type Map []Reply
 
+// Unordered is a list whose order means nothing; RESP3 has a type for it (the set),
+// RESP2 an array.
+type Unordered []Reply
+
 // Verbatim is text for people (INFO, CLIENT LIST); a bulk string in RESP2.
 type Verbatim string
 
 // Push is a message outside the order of replies; an array in RESP2.
 type Push []Reply
+
+// Several is what a command is answered that gets more than one reply, one after the
+// other: SUBSCRIBE, one for each channel.
+type Several []Reply
 
 func (Status) isReply()    {}
 func (Error) isReply()     {}
@@ -56,6 +64,8 @@ func (Null) isReply()      {}
 func (NullArray) isReply() {}
 func (Array) isReply()     {}
 func (Map) isReply()       {}
+func (Unordered) isReply() {}
+func (Several) isReply()   {}
 func (Verbatim) isReply()  {}
 func (Push) isReply()      {}
 

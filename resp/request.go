@@ -10,14 +10,23 @@ type Request interface{ isRequest() }
 // Condition restricts a Set or a DelEx.
 type Condition int
 
-// The conditions; IfEq and IfNe compare with Match.
+// The conditions. IfEq and IfNe compare the value with Match; IfDigestEq and
+// IfDigestNe compare its digest (see Digest), in any case. BadCondition is a word
+// that DELEX does not know: Redis says so only if the key holds a string.
 const (
 	Always Condition = iota
 	IfAbsent
 	IfPresent
 	IfEq
 	IfNe
+	IfDigestEq
+	IfDigestNe
+	BadCondition
 )
+
+// ValueDigestLen is the length of a value's digest in hexadecimal. Redis looks at the
+// length of what it is to compare with only where there is something to compare.
+const ValueDigestLen = 16
 
 // ExpiryKind says how an Expiry is to be read.
 type ExpiryKind int
@@ -42,7 +51,7 @@ type Expiry struct {
 type Set struct {
 	Key, Value string
 	Cond       Condition
-	Match      string // what IfEq and IfNe compare with
+	Match      string // what the conditions on the value compare with
 	Get        bool   // answer the value that was there before
 	KeepTTL    bool
 	Expiry     Expiry
@@ -89,12 +98,16 @@ type TTL struct {
 // Del is DEL or UNLINK; a key named twice is deleted once.
 type Del struct{ Keys []string }
 
-// DelEx is DELEX with a condition (IfEq, IfNe) or without, and DELIFEQ.
+// DelEx is DELEX with a condition on the value or without, and DELIFEQ.
 type DelEx struct {
 	Key   string
 	Cond  Condition
 	Match string
+	Name  string // the command's own name, lower case: delex, delifeq
 }
+
+// Digest is DIGEST: the XXH3 hash of 64 bits of a value, as 16 hexadecimal digits.
+type Digest struct{ Key string }
 
 // ExpireCond restricts an Expire.
 type ExpireCond int
@@ -116,6 +129,18 @@ type Expire struct {
 	Cond   ExpireCond
 	XX     bool // XX given beside GT or LT
 }
+
+// Scan is SCAN: one step of a walk through all keys.
+type Scan struct {
+	Cursor uint64
+	Match  string // a pattern, if Filter; without it every key is meant
+	Filter bool
+	Type   string // only keys of this type; "" for all
+	Count  int64  // about how many are wanted, >= 1; 10 unless the client says another
+}
+
+// DBSize is DBSIZE.
+type DBSize struct{}
 
 // Persist is PERSIST.
 type Persist struct{ Key string }
@@ -155,8 +180,11 @@ func (Type) isRequest()         {}
 func (TTL) isRequest()          {}
 func (Del) isRequest()          {}
 func (DelEx) isRequest()        {}
+func (Digest) isRequest()       {}
 func (Expire) isRequest()       {}
 func (Persist) isRequest()      {}
+func (Scan) isRequest()         {}
+func (DBSize) isRequest()       {}
 func (Incr) isRequest()         {}
 func (Eval) isRequest()         {}
 func (ScriptLoad) isRequest()   {}

@@ -65,10 +65,8 @@ func (o *setOptions) take(words []string) (int, error) {
 		return 1, o.condition(IfAbsent)
 	case "XX":
 		return 1, o.condition(IfPresent)
-	case "IFEQ", "IFNE":
+	case "IFEQ", "IFNE", "IFDEQ", "IFDNE":
 		return 2, o.match(word, words)
-	case "IFDEQ", "IFDNE":
-		return 0, errDigest
 	case "KEEPTTL":
 		if o.unit != "" {
 			return 0, ErrSyntax
@@ -94,15 +92,12 @@ func (o *setOptions) condition(c Condition) error {
 	return nil
 }
 
-// match takes IFEQ or IFNE, which may not even come again: there would be two
-// values to compare with.
+// match takes a condition on the value, which may not even come again: there would be
+// two values to compare with.
 func (o *setOptions) match(word string, words []string) error {
 	if o.set.Cond != Always || len(words) < 2 {
 		return ErrSyntax
 	}
-	o.set.Cond, o.set.Match = IfEq, words[1]
-	if word == "IFNE" {
-		o.set.Cond = IfNe
-	}
+	o.set.Cond, o.set.Match = valueCondition(word), words[1]
 	return nil
 }

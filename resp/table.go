@@ -8,10 +8,11 @@ const (
 	about  = Loading | Stale                               // about the server
 	txn    = NoScript | Loading | Stale | Fast | AllowBusy // about the transaction
 	script = NoScript | Stale | SkipMonitor | NoMandatoryKeys | MovableKeys
+	pubsub = PubSub | NoScript | Loading | Stale
 )
 
 // commands is every command by its name in lower case. Nothing writes to it.
-var commands = index(locks, scripts, session, local)
+var commands = index(locks, scripts, walks, session, local)
 
 // index puts the lists of served commands and the refused ones into one map.
 func index(served ...[]command) map[string]*command {
@@ -43,6 +44,7 @@ var locks = []command{
 	{Info{"getrange", 4, ReadOnly, 1, 1, 1, Lock, "a part of the value of a key"}, parseGetRange, nil},
 	{Info{"substr", 4, ReadOnly, 1, 1, 1, Lock, "a part of the value of a key"}, parseGetRange, nil},
 	{Info{"strlen", 2, ReadOnly | Fast, 1, 1, 1, Lock, "the length of the value of a key"}, parseStrLen, nil},
+	{Info{"digest", 2, ReadOnly | Fast, 1, 1, 1, Lock, "the digest of the value of a key"}, parseDigest, nil},
 	{Info{"exists", -2, ReadOnly | Fast, 1, -1, 1, Lock, "how many of the keys are there"}, parseExists, nil},
 	{Info{"type", 2, ReadOnly | Fast, 1, 1, 1, Lock, "the type of a key: string or none"}, parseType, nil},
 	{Info{"ttl", 2, ReadOnly | Fast, 1, 1, 1, Lock, "seconds that a key may still be relied on"}, parseTTL, nil},
@@ -53,7 +55,7 @@ var locks = []command{
 	{Info{"unlink", -2, Write | Fast, 1, -1, 1, Lock, "removes keys"}, parseDel, nil},
 	{Info{"getdel", 2, Write | Fast, 1, 1, 1, Lock, "removes a key and answers its value"}, parseGetDel, nil},
 	{Info{"delex", -2, Write | Fast, 1, 1, 1, Lock, "removes a key under a condition on its value"}, parseDelEx, nil},
-	{Info{"delifeq", 3, Write | Fast, 1, 1, 1, Lock, "removes a key that has this value"}, parseDelIfEq, nil},
+	{Info{"delifeq", 3, Write, 1, 1, 1, Lock, "removes a key that has this value"}, parseDelIfEq, nil},
 	{Info{"expire", -3, Write | Fast, 1, 1, 1, Lock, "lets a key expire in so many seconds"}, parseExpire, nil},
 	{Info{"pexpire", -3, Write | Fast, 1, 1, 1, Lock, "lets a key expire in so many milliseconds"}, parseExpire, nil},
 	{Info{"expireat", -3, Write | Fast, 1, 1, 1, Lock, "lets a key expire at a Unix time in seconds"}, parseExpire, nil},
@@ -76,6 +78,11 @@ var scripts = []command{
 	)},
 }
 
+var walks = []command{
+	{Info{"scan", -2, ReadOnly, 0, 0, 0, Walk, "goes through the keys, a part at a time"}, parseScan, nil},
+	{Info{"dbsize", 1, ReadOnly | Fast, 0, 0, 0, Walk, "the number of keys"}, parseDBSize, nil},
+}
+
 var session = []command{
 	{Info: Info{"watch", -2, txn, 1, -1, 1, Session, "makes EXEC depend on keys staying as they are"}},
 	{Info: Info{"unwatch", 1, txn, 0, 0, 0, Session, "forgets the watched keys"}},
@@ -95,7 +102,12 @@ var local = []command{
 	{Info: Info{"info", -1, about, 0, 0, 0, Local, "facts about the server"}},
 	{Info: Info{"time", 1, about | Fast, 0, 0, 0, Local, "the server's time"}},
 	{Info: Info{"role", 1, conn, 0, 0, 0, Local, "the server's role: master"}},
-	{Info: Info{"dbsize", 1, ReadOnly | Fast, 0, 0, 0, Local, "the number of keys"}},
+	{Info: Info{"subscribe", -2, pubsub, 0, 0, 0, Local, "listens to channels; no message ever comes"}},
+	{Info: Info{"psubscribe", -2, pubsub, 0, 0, 0, Local, "listens to patterns of channels; no message ever comes"}},
+	{Info: Info{"ssubscribe", -2, pubsub, 1, -1, 1, Local, "listens to shard channels; no message ever comes"}},
+	{Info: Info{"unsubscribe", -1, pubsub, 0, 0, 0, Local, "listens to channels no more"}},
+	{Info: Info{"punsubscribe", -1, pubsub, 0, 0, 0, Local, "listens to patterns no more"}},
+	{Info: Info{"sunsubscribe", -1, pubsub, 1, -1, 1, Local, "listens to shard channels no more"}},
 	{Info: Info{"lolwut", -1, ReadOnly | Fast, 0, 0, 0, Local, "the version"}},
 	{Info: Info{"client", -2, 0, 0, 0, 0, Local, "about client connections"}, subs: subs("client",
 		Info{Name: "id", Arity: 2, Flags: NoScript | about, Help: "the connection's number"},
@@ -106,6 +118,13 @@ var local = []command{
 		Info{Name: "setinfo", Arity: 4, Flags: NoScript | about, Help: "LIB-NAME or LIB-VER: names the client's library"},
 		Info{Name: "no-evict", Arity: 3, Flags: Admin | NoScript | about, Help: "ON or OFF: taken and without effect"},
 		Info{Name: "no-touch", Arity: 3, Flags: NoScript | about, Help: "ON or OFF: taken and without effect"},
+		Info{Name: "kill", Arity: -3, Flags: Admin | NoScript | about, Help: "closes connections by ADDR, LADDR, ID, TYPE, USER, MAXAGE; SKIPME YES or NO"},
+		Info{Name: "reply", Arity: 3, Flags: NoScript | about, Help: "ON, which is how it is"},
+		Info{Name: "unblock", Arity: -3, Flags: Admin | NoScript | about, Help: "answers 0: nobody waits here"},
+		Info{Name: "tracking", Arity: -3, Flags: NoScript | about, Help: "OFF, which is how it is"},
+		Info{Name: "trackinginfo", Arity: 2, Flags: NoScript | about, Help: "that the connection is not told of changes"},
+		Info{Name: "caching", Arity: 3, Flags: NoScript | about, Help: "an error: the connection is not told of changes"},
+		Info{Name: "getredir", Arity: 2, Flags: NoScript | about, Help: "-1: the connection is not told of changes"},
 		Info{Name: "capa", Arity: -3, Flags: NoScript | about, Help: "what the client can do: taken and without effect"},
 		Info{Name: "help", Arity: 2, Flags: about, Help: "this text"},
 	)},

@@ -27,6 +27,7 @@ var wireCases = []struct {
 	{Array{Int(1), Array{Null{}}}, "*2\r\n:1\r\n*1\r\n$-1\r\n", "*2\r\n:1\r\n*1\r\n_\r\n"},
 	{Map{Bulk("k"), Int(1)}, "*2\r\n$1\r\nk\r\n:1\r\n", "%1\r\n$1\r\nk\r\n:1\r\n"},
 	{Map{}, "*0\r\n", "%0\r\n"},
+	{Unordered{Status("a"), Null{}}, "*2\r\n+a\r\n$-1\r\n", "~2\r\n+a\r\n_\r\n"},
 	{Verbatim("x"), "$1\r\nx\r\n", "=5\r\ntxt:x\r\n"},
 	{Verbatim(""), "$0\r\n\r\n", "=4\r\ntxt:\r\n"},
 	{Push{Bulk("m"), NullArray{}}, "*2\r\n$1\r\nm\r\n*-1\r\n", ">2\r\n$1\r\nm\r\n_\r\n"},
@@ -44,6 +45,12 @@ func TestBytesOfEveryReplyInBothProtocols(t *testing.T) {
 		if got := string(Append(nil, c.reply, RESP3)); got != want {
 			t.Errorf("%#v in RESP3: %q", c.reply, got)
 		}
+	}
+}
+
+func TestSeveralRepliesFollowEachOther(t *testing.T) {
+	if got := string(Append(nil, Several{Push{Int(1)}, OK}, RESP3)); got != ">1\r\n:1\r\n+OK\r\n" {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -90,6 +97,11 @@ func plain(r Reply, p Proto) Reply {
 			return Array(all(r))
 		}
 		return Push(all(r))
+	case Unordered:
+		if p == RESP2 {
+			return Array(all(r))
+		}
+		return Unordered(all(r))
 	case Verbatim:
 		if p == RESP2 {
 			return Bulk(r)
@@ -129,12 +141,12 @@ func TestReaderRefusesWhatIsNotTheProtocol(t *testing.T) {
 	both := []string{"\r\n", "x\r\n", "OK\r\n", "+OK\n", "+a\rb\r\n", ":\r\n", ":+1\r\n", ":01\r\n", ":1 \r\n",
 		"$-2\r\n", "$\r\n", "$+1\r\na\r\n", "$1\r\nab\r\n", "$2\r\nab\n\n", "*-2\r\n", "*a\r\n",
 		"*1\r\n+a\n", "$9223372036854775807\r\n", "*9223372036854775807\r\n", "$67108865\r\n",
-		"#t\r\n", ",1.5\r\n", "(1\r\n", "!1\r\na\r\n", "~0\r\n", "|0\r\n",
+		"#t\r\n", ",1.5\r\n", "(1\r\n", "!1\r\na\r\n", "|0\r\n",
 		strings.Repeat("*1\r\n", maxReplyDepth+2) + ":1\r\n"}
 	only := map[Proto][]string{
-		RESP2: {"_\r\n", "%0\r\n", ">0\r\n", "=4\r\ntxt:\r\n"},
+		RESP2: {"_\r\n", "%0\r\n", ">0\r\n", "~0\r\n", "=4\r\ntxt:\r\n"},
 		RESP3: {"$-1\r\n", "*-1\r\n", "*1\r\n$-1\r\n", "_x\r\n", "=3\r\ntxt\r\n", "=4\r\nmkd:\r\n", "%-1\r\n",
-			"%4611686018427387904\r\n", ">-1\r\n"},
+			"%4611686018427387904\r\n", ">-1\r\n", "~-1\r\n"},
 	}
 	for p, more := range only {
 		for _, s := range append(more, both...) {

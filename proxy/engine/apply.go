@@ -68,6 +68,9 @@ func (e Engine) apply(v *quorum.View, request resp.Request) (resp.Reply, error) 
 		return mget(v, r.Keys)
 	case resp.GetRange:
 		return getRange(v, r)
+	case resp.Digest:
+		s, present, err := text(v, r.Key)
+		return bulk(digest(s), present), err
 	case resp.StrLen:
 		s, _, err := text(v, r.Key)
 		return resp.Int(len(s)), err

@@ -2,7 +2,11 @@ package engine
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"time"
+
+	"github.com/zeebo/xxh3"
 
 	"redlockproxy/quorum"
 	"redlockproxy/resp"
@@ -50,17 +54,34 @@ func set(v *quorum.View, r resp.Set) (resp.Reply, error) {
 }
 
 // condition tells whether a key is as a SET or DELEX wants it. A missing key is
-// different from every value.
+// different from every value, and then nothing more of the condition is looked at.
 func condition(v *quorum.View, key string, cond resp.Condition, match string) (bool, error) {
 	switch cond {
 	case resp.IfAbsent, resp.IfPresent:
 		there, err := v.Exists(quorum.Key(key))
 		return there == (cond == resp.IfPresent), err
-	case resp.IfEq, resp.IfNe:
-		value, present, err := text(v, key)
-		return (present && value == match) == (cond == resp.IfEq), err
+	case resp.Always:
+		return true, nil
 	}
-	return true, nil
+	value, present, err := text(v, key)
+	if err != nil || !present {
+		return cond == resp.IfNe || cond == resp.IfDigestNe, err
+	}
+	switch cond {
+	case resp.IfEq, resp.IfNe:
+		return (value == match) == (cond == resp.IfEq), nil
+	case resp.IfDigestEq, resp.IfDigestNe:
+		if len(match) != resp.ValueDigestLen {
+			return false, resp.ErrDigest
+		}
+		return strings.EqualFold(digest(value), match) == (cond == resp.IfDigestEq), nil
+	}
+	return false, resp.ErrDelExOption
+}
+
+// digest is what Redis's DIGEST says of a value.
+func digest(value string) string {
+	return fmt.Sprintf("%0*x", resp.ValueDigestLen, xxh3.HashString(value))
 }
 
 func mset(v *quorum.View, r resp.MSet) (resp.Reply, error) {
@@ -127,6 +148,9 @@ func delEx(v *quorum.View, r resp.DelEx) (resp.Reply, error) {
 		return del(v, []string{r.Key})
 	}
 	met, err := condition(v, r.Key, r.Cond, r.Match)
+	if err == resp.ErrWrongType && r.Name == "delex" {
+		err = resp.ErrDelExType
+	}
 	if err != nil || !met {
 		return resp.Int(0), err
 	}

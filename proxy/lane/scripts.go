@@ -144,15 +144,17 @@ end
 return reply
 `)
 
-// readScript looks at keys (quorum.Read with Full). Reply: for each key the kind
+// readScript looks at keys (quorum.Read with Full). ARGV[1] is how long a text may be
+// that is to come as it is; of a longer one comes the SHA1. Reply: for each key the kind
 // and text of what it holds, as above, and its remaining milliseconds.
 var readScript = newScript(`
-local reply = {}
+local reply, most = {}, tonumber(ARGV[1])
 for _, key in ipairs(KEYS) do
   local s = redis.pcall('GET', key)
   local k = 1
   if s == false then k, s = 0, ''
-  elseif type(s) ~= 'string' then k, s = 2, redis.call('TYPE', key).ok end
+  elseif type(s) ~= 'string' then k, s = 2, redis.call('TYPE', key).ok
+  elseif #s > most then s = 'SHA1 ' .. redis.sha1hex(s) end
   reply[#reply + 1] = k
   reply[#reply + 1] = s
   reply[#reply + 1] = redis.call('PTTL', key)

@@ -3,6 +3,7 @@ package lane
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,13 @@ func (d dialect) encode(op quorum.Op) []any {
 		if len(op.Keys) == 1 && !op.Full {
 			return []any{"GET", string(op.Keys[0])}
 		}
-		return evalSHA(readScript, op.Keys, nil)
+		most := int64(math.MaxInt32)
+		if op.Brief {
+			most = briefText
+		}
+		return evalSHA(readScript, op.Keys, []any{most})
+	case quorum.Walk:
+		return walkArgs(op)
 	case quorum.Increment:
 		return []any{"INCRBY", string(op.Key), op.By}
 	case quorum.Commit:
@@ -130,6 +137,8 @@ func (d dialect) decode(op quorum.Op, cmd *redis.Cmd, part int) (answer quorum.A
 		return d.decodeAcquire(v, err), false
 	case quorum.Read:
 		return decodeRead(op, v, err), false
+	case quorum.Walk:
+		return decodeWalk(op, v, err), false
 	case quorum.Increment:
 		return decodeIncrement(v, err)
 	case quorum.Commit:

@@ -13,7 +13,7 @@ import (
 
 // The values that Receive returns: Status for a simple string, Error for an
 // error reply, int64, string for bulk and verbatim strings, nil for every null,
-// []any for arrays, and with RESP3 Map and Push.
+// []any for arrays, and with RESP3 Map, Push and Set.
 type (
 	// Status is a simple string, such as OK.
 	Status string
@@ -23,6 +23,8 @@ type (
 	Map []any
 	// Push is a RESP3 push.
 	Push []any
+	// Set is a RESP3 set, in the order sent.
+	Set []any
 )
 
 func (e Error) Error() string { return string(e) }
@@ -148,7 +150,7 @@ func (c *Client) value(depth int) (any, error) {
 		return c.bulk(kind, rest)
 	case '_':
 		return nil, nil
-	case '*', '>', '%':
+	case '*', '>', '%', '~':
 		return c.items(kind, rest, depth)
 	}
 	return nil, fmt.Errorf("a type that no served reply has: %q", line)
@@ -224,6 +226,8 @@ func (c *Client) items(kind byte, text string, depth int) (any, error) {
 		return Map(items), nil
 	case '>':
 		return Push(items), nil
+	case '~':
+		return Set(items), nil
 	}
 	return items, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"testing"
 )
 
 // Ports for servers and relays come from below the range in which the kernel
@@ -61,4 +62,15 @@ func freePort() (int, error) {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	return port, l.Close()
+}
+
+// FreeAddr is a host:port of 127.0.0.1 that nobody listens on, for a server that is
+// to come back to the same address after it was away.
+func FreeAddr(tb testing.TB) string {
+	tb.Helper()
+	port, err := freePort()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }

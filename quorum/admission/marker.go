@@ -10,8 +10,8 @@ import (
 	"redlockproxy/quorum"
 )
 
-// MarkerKey is where each backend keeps its marker. Clients can't name it.
-const MarkerKey quorum.Key = "~redlock-proxy:marker"
+// MarkerKey is where each backend keeps its marker.
+const MarkerKey = quorum.MarkerKey
 
 // Role is what a marker makes of its backend.
 type Role string

@@ -18,10 +18,6 @@ type Member interface {
 	// An error means that none of the answers is to be trusted.
 	Ask(ctx context.Context, ops []quorum.Op) ([]quorum.Answer, error)
 
-	// Scan walks over all keys: a key that is there all the time from cursor 0 until
-	// next is 0 again is met at least once. A page has some hundred keys.
-	Scan(ctx context.Context, cursor uint64) (keys []quorum.Key, next uint64, err error)
-
 	// Probe makes the backend's lane look at the marker and the clock at once. It does
 	// not wait.
 	Probe()

@@ -16,6 +16,10 @@ const (
 	// again where it is met again, and a leftover over it stays until it expires.
 	notes = 4 << 20
 
+	// pageKeys is about how many keys are looked at in one request. Reading as many takes
+	// a backend a millisecond or two, for which it answers nobody else.
+	pageKeys = 500
+
 	// tries bounds how often a key that changes between the look at it and the change
 	// is tried again.
 	tries = 50
@@ -328,12 +332,12 @@ func (r *refill) hash(s string) uint64 { return maphash.String(r.seed, s) }
 // pages calls f with all keys of a member, page by page, without the marker.
 func pages(ctx context.Context, m Member, f func(keys []quorum.Key) error) error {
 	for cursor := uint64(0); ; {
-		keys, next, err := m.Scan(ctx, cursor)
+		page, err := one(ctx, m, quorum.Walk{Cursor: cursor, Count: pageKeys})
 		if err != nil {
 			return err
 		}
-		own := keys[:0]
-		for _, k := range keys {
+		own := make([]quorum.Key, 0, len(page.Keys))
+		for _, k := range page.Keys {
 			if k != MarkerKey {
 				own = append(own, k)
 			}
@@ -343,7 +347,7 @@ func pages(ctx context.Context, m Member, f func(keys []quorum.Key) error) error
 				return err
 			}
 		}
-		if cursor = next; cursor == 0 {
+		if cursor = page.Next; cursor == 0 {
 			return nil
 		}
 	}

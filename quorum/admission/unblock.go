@@ -15,8 +15,6 @@ const (
 	unblockMin, unblockMax = 50 * time.Millisecond, 5 * time.Second
 	// unblockLooks is how often it is looked. What is left then ends with its expiry.
 	unblockLooks = 40
-	// unblockPage is how many keys are read at once.
-	unblockPage = 500
 )
 
 // unblock looks again at the keys for which a refilled backend has a block, and gives
@@ -32,7 +30,7 @@ func (r *refill) unblock(ctx context.Context) {
 		pause = min(2*pause, unblockMax)
 		var left []quorum.Key
 		for keys := r.blocked; len(keys) > 0; {
-			page := keys[:min(len(keys), unblockPage)]
+			page := keys[:min(len(keys), pageKeys)]
 			keys = keys[len(page):]
 			still, err := r.unblockPage(ctx, page)
 			if err == errMoved {

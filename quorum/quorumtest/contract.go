@@ -57,7 +57,7 @@ func Contract(t *testing.T, open func(t *testing.T) Subject) {
 // Cases are the cases of the contract.
 func Cases() []Case {
 	var all []Case
-	for _, part := range [][]Case{acquireCases, readCases, incrementCases, guardCases, writeCases, orderCases} {
+	for _, part := range [][]Case{acquireCases, readCases, incrementCases, guardCases, writeCases, walkCases, orderCases} {
 		all = append(all, part...)
 	}
 	return all

@@ -3,7 +3,11 @@ package quorumtest
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"maps"
 	"math"
+	"path"
+	"slices"
 	"strconv"
 	"time"
 
@@ -22,6 +26,8 @@ func (s *store) exec(op quorum.Op) quorum.Answer {
 		return s.increment(op)
 	case quorum.Commit:
 		return s.commit(op)
+	case quorum.Walk:
+		return s.walk(op)
 	}
 	return failed(fmt.Errorf("unknown operation %T", op))
 }
@@ -87,6 +93,47 @@ func (s *store) commit(op quorum.Commit) quorum.Answer {
 		s.apply(w)
 	}
 	return quorum.Answer{Vote: quorum.Granted, Held: held}
+}
+
+// walk goes through the keys in the order of a hash, which others that come and go do
+// not change; the cursor is the hash to go on from. Keys with the same hash come
+// together.
+func (s *store) walk(op quorum.Walk) quorum.Answer {
+	answer := quorum.Answer{Vote: quorum.Granted}
+	byHash := make(map[uint64][]quorum.Key)
+	for k := range s.keys {
+		if _, ok := s.get(k); ok {
+			answer.Number++
+			byHash[walkHash(k)] = append(byHash[walkHash(k)], k)
+		}
+	}
+	if op.Count == 0 {
+		return answer
+	}
+	answer.Number = 0
+	for i, h := range slices.Sorted(maps.Keys(byHash)) {
+		if h < op.Cursor {
+			continue
+		}
+		if op.Count <= 0 && i > 0 {
+			answer.Next = h
+			break
+		}
+		for _, k := range byHash[h] {
+			op.Count--
+			if ok, err := path.Match(op.Match, string(k)); !op.Filter || ok || err != nil {
+				answer.Keys = append(answer.Keys, k)
+			}
+		}
+	}
+	return answer
+}
+
+// walkHash is above 0, which is no place to go on from, and small, as cursors are.
+func walkHash(k quorum.Key) uint64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(k)) // never fails
+	return uint64(h.Sum32()) + 1
 }
 
 // refuse is a refusal that says what the key holds.

@@ -168,15 +168,6 @@ type collector chan quorum.Answer
 // Vote implements quorum.Voter.
 func (c collector) Vote(_ int, a quorum.Answer) { c <- a }
 
-// Scan implements admission.Member.
-func (g *Gate) Scan(ctx context.Context, cursor uint64) ([]quorum.Key, uint64, error) {
-	if _, err := g.Ask(ctx, []quorum.Op{quorum.Read{Keys: []quorum.Key{admission.MarkerKey}}}); err != nil {
-		return nil, 0, err
-	}
-	keys, next := g.fake.Scan(cursor)
-	return keys, next, nil
-}
-
 // passage is a call on its way, with the look at the marker behind it. What comes
 // first of the two waits for the other.
 type passage struct {

@@ -45,6 +45,8 @@ var release = []Script{
 		Text: `local v = redis.call('get', KEYS[1]) if v == ARGV[1] then return redis.call('del', KEYS[1]) elseif v == false then return redis.status_reply('OK') end return redis.error_reply('ERROR')`},
 	{Name: "release: unlink", Args: []string{Owner},
 		Text: `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('UNLINK', KEYS[1]) return true end return false`},
+	{Name: "release: tells a channel", Args: []string{Owner, "channel"},
+		Text: `if redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('UNLINK', KEYS[1]) == 1 then redis.call('PUBLISH', ARGV[2], KEYS[1]) return true end return false`},
 	{Name: "release: all or nothing", Keys: Any, Args: []string{Owner},
 		Text: `local values = redis.call('mget', unpack(KEYS)) for i = 1, #KEYS do if values[i] ~= ARGV[1] then return false end end redis.call('del', unpack(KEYS)) return redis.status_reply('OK')`},
 	{Name: "release: each", Keys: Any, Args: []string{Owner},

@@ -1,0 +1,100 @@
+package proxy_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"redlockproxy/proxy/redistest"
+)
+
+// transactions are sessions with the rules of MULTI, each on a fresh connection. What
+// begins with "other:" is sent by another client.
+var transactions = []string{
+	"MULTI; EXEC", "EXEC", "DISCARD", "MULTI; DISCARD; EXEC", "UNWATCH; EXEC",
+	"MULTI; MULTI; SET k 1; EXEC; GET k", "MULTI; WATCH k; SET k 2; EXEC; GET k", "WATCH k; WATCH k k; MULTI; GET k; EXEC",
+	"MULTI; NOSUCH; SET k 3; EXEC; GET k; EXEC", "MULTI; GET; EXEC; MULTI; GET k; EXEC", "MULTI; SET k; DISCARD; MULTI; SET k 4; EXEC; GET k",
+	"MULTI; SET k v NX XX; SET k 5; EXEC; GET k", "MULTI; SET k v; INCR k; GET k; EXEC", "MULTI; EXEC x; SET k 6; EXEC; GET k",
+	"MULTI; CLIENT FOO; EXEC", "MULTI; CONFIG; EXEC", "MULTI; SUBSCRIBE; EXEC",
+	"WATCH k; other: SET k 7; MULTI; SET k 8; EXEC; GET k; MULTI; SET k 9; EXEC; GET k", "WATCH k; other: DEL k; MULTI; EXEC",
+	"WATCH k; other: SET k x; UNWATCH; MULTI; GET k; EXEC", "WATCH k; other: SET k x; MULTI; UNWATCH; EXEC", "WATCH k; other: SET k x; MULTI; DISCARD; MULTI; GET k; EXEC",
+	"WATCH k; SET k mine; MULTI; GET k; EXEC", "WATCH k; GET k; other: SET elsewhere x; MULTI; DEL k; EXEC; GET k",
+	"WATCH gone; other: SET gone x; MULTI; EXEC", "WATCH k; other: EVAL return(redis.call('set',KEYS[1],'s')) 1 k; MULTI; EXEC",
+	"MULTI; RESET; EXEC; GET k", "WATCH k; other: SET k x; RESET; MULTI; EXEC", "MULTI; SET k never; QUIT",
+	"MULTI; PING; ECHO x; TIME x; EXEC", "MULTI; CLIENT SETNAME me; CLIENT GETNAME; EXEC; CLIENT GETNAME", "MULTI; AUTH x; SELECT 0; SELECT 1; EXEC",
+	"MULTI; EVAL return(redis.call('incr',KEYS[1])) 1 n; INCR n; GET n; EXEC; GET n", "MULTI; EVALSHA ffffffffffffffffffffffffffffffffffffffff 0; INCR n; EXEC",
+	"MULTI; SCRIPT EXISTS x; SCRIPT LOAD return(1); EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0; EXEC", "MULTI; INCR list; GET list; EXEC",
+	"WATCH; MULTI; GET k; EXEC", "MULTI x; EXEC", "WATCH k; MULTI; MULTI; WATCH k; DISCARD; DISCARD",
+}
+
+func TestTransactionsKeepTheRulesOfRedis(t *testing.T) {
+	w, redis := newWorld(t), redistest.Start(t, redistest.Args("--databases", "1"))
+	for _, proto := range []int{2, 3} {
+		for _, lines := range transactions {
+			for _, s := range append(redistest.Group{redis}, w.backends...) {
+				s.MustDo("FLUSHALL")
+				s.MustDo("RPUSH", "list", "x")
+			}
+			p := newPair(t, w, redis)
+			others := [2]*client{w.client(), dial(t, redis.Addr())}
+			for _, c := range []*client{p.proxy, p.redis} {
+				c.Proto = proto
+				c.do("HELLO", fmt.Sprint(proto))
+			}
+			for _, line := range strings.Split(lines, "; ") {
+				line, fromOther := strings.CutPrefix(line, "other: ")
+				args := strings.Fields(line)
+				if fromOther {
+					others[0].do(args...)
+					others[1].do(args...)
+					continue
+				}
+				if args[0] == "RESET" {
+					p.proxy.Proto, p.redis.Proto = 2, 2
+				}
+				here, there := render(p.proxy.do(args...)), render(p.redis.do(args...))
+				if here != there && !documented(p.rows, "in "+lines+": "+line, there, here) {
+					t.Errorf("RESP%d: %s, in %s\n\tRedis: %s\n\tproxy: %s", proto, line, lines, there, here)
+				}
+			}
+		}
+	}
+}
+
+// TestWhatTheProxyAnswersItselfInATransactionHappensOnceAndOnlyWithIt has commands that
+// can be seen to have been carried out.
+func TestWhatTheProxyAnswersItselfInATransactionHappensOnceAndOnlyWithIt(t *testing.T) {
+	w := newWorld(t)
+	c, other := w.client(), w.client()
+	kill := func(o *client) []string { return []string{"CLIENT", "KILL", "ID", fmt.Sprint(o.do("CLIENT", "ID"))} }
+	for _, exec := range []bool{false, true} {
+		victim := w.client()
+		c.want(ok, "WATCH", "k")
+		if !exec {
+			other.want(ok, "SET", "k", "changed")
+		}
+		c.want(ok, "MULTI")
+		c.want(queued, "SET", "k", "v") // over something that is there: read, and then run again
+		c.want(queued, "GET", "k")
+		c.want(queued, kill(victim)...)
+		if !exec {
+			c.want(nil, "EXEC")
+			victim.want(pong, "PING")
+			continue
+		}
+		c.want([]any{ok, "v", int64(1)}, "EXEC")
+		victim.wantClosed()
+	}
+}
+
+// TestPipelineOfATransactionIsOne has what redis-py's pipeline sends: everything at once.
+func TestPipelineOfATransactionIsOne(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	c.sendAll([]string{"MULTI"}, []string{"SET", "lock", "token", "NX", "PX", "60000"}, []string{"INCRBY", "fence", "1"}, []string{"EXEC"}, []string{"GET", "lock"})
+	for _, want := range []any{ok, queued, queued, []any{ok, int64(1)}, "token"} {
+		if got := c.receive(); !same(got, want) {
+			t.Errorf("%s, wanted %s", render(got), render(want))
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package proxy
+
+import (
+	"context"
+
+	"redlockproxy/quorum"
+	"redlockproxy/resp"
+)
+
+// walk answers what is about all keys: SCAN and DBSIZE. The cursor of SCAN tells all that
+// is to be known of a walk, so any proxy of the group can go on with it.
+func (s *Server) walk(ctx context.Context, request resp.Request) resp.Reply {
+	if r, isScan := request.(resp.Scan); isScan {
+		return s.scan(ctx, r)
+	}
+	n, err := s.group.Size(ctx)
+	switch {
+	case err != nil:
+		return s.failure(err)
+	case admitted(s.cfg) && n > 0:
+		n-- // each backend's marker
+	}
+	return resp.Int(n)
+}
+
+// scan is one step of a walk. COUNT is a hint and not followed: a step is large enough
+// for most groups to be walked through in one.
+func (s *Server) scan(ctx context.Context, r resp.Scan) resp.Reply {
+	place, ok := s.group.Place(r.Cursor)
+	if !ok {
+		return resp.ErrCursor
+	}
+	keys, held, next, err := s.group.Walk(ctx, place, r.Match, r.Filter)
+	if err != nil {
+		return s.failure(err)
+	}
+	names := resp.Array{}
+	for i, k := range keys {
+		if r.Type == "" || fold(r.Type) == typeOf(held[i]) {
+			names = append(names, resp.Bulk(k))
+		}
+	}
+	return resp.Array{resp.Bulk(decimal(next.Number())), names}
+}
+
+// typeOf is the type of what is held, as TYPE names it.
+func typeOf(h quorum.Holding) string {
+	if h.Kind == quorum.String {
+		return "string"
+	}
+	return h.Type
+}
