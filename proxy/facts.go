@@ -112,5 +112,5 @@ const lookLimit = time.Second
 func (s *Server) looker(configs []lane.Config) *look.Looker {
 	cfg := lookConfig(configs)
 	cfg.Votes = func(i int) bool { return s.lanes[i].State() == lane.Voter }
-	return look.Open(cfg)
+	return look.New(cfg)
 }

@@ -30,8 +30,7 @@ func Inspect(ctx context.Context, cfg conf.Config, key string, out io.Writer, re
 	if err != nil {
 		return err
 	}
-	l := look.Open(lookConfig(configs))
-	defer l.Close()
+	l := look.New(lookConfig(configs))
 	k := l.Key(ctx, key)
 	if _, err := io.WriteString(out, sayKey(k)); err != nil {
 		return err
