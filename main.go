@@ -20,7 +20,7 @@ var version = "dev"
 // Exit codes.
 const (
 	exitOK     = 0
-	exitFailed = 1 // it was tried and did not work; for check: something is unfit
+	exitFailed = 1 // it was tried and did not work; for check: something is unfit; for inspect: no answer
 	exitUsage  = 2 // the command line or the configuration is wrong
 )
 
@@ -50,6 +50,10 @@ func run(ctx context.Context, args, environ []string, out, errs io.Writer) int {
 			return report(errs, proxy.Ping(ctx, cfg.Server, os.ReadFile))
 		}
 		return report(errs, proxy.Check(ctx, cfg, out, os.ReadFile))
+	case conf.Top:
+		return report(errs, proxy.Top(ctx, cfg.Server, out))
+	case conf.Inspect:
+		return report(errs, proxy.Inspect(ctx, cfg, command.Key, out, os.ReadFile))
 	case conf.Init:
 		return report(errs, proxy.Init(ctx, cfg, out, os.ReadFile))
 	}

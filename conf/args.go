@@ -16,6 +16,8 @@ const (
 	Serve   Action = "serve"   // run the proxy
 	Check   Action = "check"   // look at the configuration and the backends, and say what is unfit
 	Init    Action = "init"    // declare a group to be new
+	Top     Action = "top"     // show how the running proxy is
+	Inspect Action = "inspect" // show what each backend holds under Command.Key
 	Version Action = "version" // print the version
 	Help    Action = "help"    // print HelpText
 )
@@ -26,9 +28,11 @@ type Command struct {
 	// Ping, with Check: look at nothing but whether the server at
 	// Config.Server.PingAddress answers PING.
 	Ping bool
+	// Key is what Inspect is to look at.
+	Key string
 }
 
-var actions = []string{string(Serve), string(Check), string(Init), string(Version), string(Help)}
+var actions = []string{string(Serve), string(Check), string(Init), string(Top), string(Inspect), string(Version), string(Help)}
 
 // flagKeys are the settings that have a flag.
 var flagKeys = []struct{ flag, key string }{
@@ -65,13 +69,18 @@ func readArgs(args []string) (cmd Command, found []setting, file string, err err
 		if set.NArg() == 0 {
 			break
 		}
-		if err := cmd.name(set.Arg(0), named); err != nil {
+		if named && cmd.Action == Inspect && cmd.Key == "" {
+			cmd.Key = set.Arg(0)
+		} else if err := cmd.name(set.Arg(0), named); err != nil {
 			return cmd, nil, "", err
 		}
 		args = set.Args()[1:]
 	}
 	if cmd.Ping && cmd.Action != Check {
 		return cmd, nil, "", errors.New("command line: -ping belongs to the check command: `redlock-proxy check -ping`")
+	}
+	if cmd.Action == Inspect && cmd.Key == "" {
+		return cmd, nil, "", errors.New("command line: inspect needs the key to look at: `redlock-proxy inspect KEY`")
 	}
 	return cmd, found, file, nil
 }

@@ -150,8 +150,13 @@ func SplitAddress(address string) (network, addr string) {
 
 // PingAddress is where a process on the same machine reaches the server, for
 // net.Dial: Listen, with 127.0.0.1 in place of "all interfaces".
-func (s Server) PingAddress() (network, addr string) {
-	network, addr = SplitAddress(s.Listen)
+func (s Server) PingAddress() (network, addr string) { return nearAddress(s.Listen) }
+
+// AdminAddress is the same for Admin, which must not be "".
+func (s Server) AdminAddress() (network, addr string) { return nearAddress(s.Admin) }
+
+func nearAddress(listen string) (network, addr string) {
+	network, addr = SplitAddress(listen)
 	if network == "unix" {
 		return network, addr
 	}

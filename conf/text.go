@@ -52,6 +52,11 @@ Commands:
   check     check the configuration, connect to each backend, print a table;
             exit status 1 if something is unfit. With -ping: only send PING to the
             proxy that runs with this configuration (for health checks)
+  top       show how the proxy that runs with this configuration is, as a table that
+            renews itself each second; once, where the output is no terminal
+  inspect KEY
+            show what each backend holds under a key, for how much longer, and what
+            the group would answer; exit status 1 if too few backends answer for that
   init      look at the backends as check does (see group.init)
   version   print the version
   help      print this text
@@ -59,7 +64,7 @@ Commands:
 Flags, before or after the command:
   -config FILE      read settings from a TOML file (or REDLOCK_PROXY_CONFIG)
   -listen ADDR      server.listen: where clients connect
-  -admin ADDR       server.admin: /healthz and /readyz; "" is off
+  -admin ADDR       server.admin: status page, metrics and health; "" is off
   -backends A,B,…   group.backends: 1, 3, 5 or 7 of them; without: five in-process ones
   -log-level L      log.level
   -log-format F     log.format: json or console

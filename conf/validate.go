@@ -94,7 +94,7 @@ func (l *loader) checkProtected() error {
 // checkBackends looks at the group as a whole; parseBackends has counted it.
 func (l *loader) checkBackends(cmd Command) (errs []error) {
 	g := &l.cfg.Group
-	if len(g.Backends) == 0 && (cmd.Action == Init || cmd.Action == Check && !cmd.Ping) {
+	if len(g.Backends) == 0 && (cmd.Action == Init || cmd.Action == Inspect || cmd.Action == Check && !cmd.Ping) {
 		errs = append(errs, l.problem(fmt.Sprintf("`%s` needs to know the backends: set -backends, %sGROUP_BACKENDS "+
 			"or group.backends in the file", cmd.Action, envPrefix), "group.backends"))
 	}

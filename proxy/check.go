@@ -34,7 +34,7 @@ func Check(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(st
 	}
 	notes, unfit := judge(reports, names)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "BACKEND\tSTATE\tVERSION\tROLE\tRUN ID\tROUND TRIP\tNOTE")
+	_, _ = fmt.Fprintln(table, "BACKEND\tSTATE\tVERSION\tROLE\tRUN ID\tROUND TRIP\tCLOCK\tNOTE")
 	for i, r := range reports {
 		state := "fit"
 		switch {
@@ -43,8 +43,8 @@ func Check(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(st
 		case notes[i] != "":
 			state = "warning"
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", names[i], state, dash(r.Version), dash(r.Role),
-			dash(shorten(r.RunID, 8)), roundTrip(r), dash(notes[i]))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", names[i], state, dash(r.Version), dash(role(r.Role)),
+			dash(shorten(r.RunID, 8)), roundTrip(r), ahead(r), dash(notes[i]))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -110,6 +110,15 @@ func roundTrip(r lane.Report) string {
 		return "-"
 	}
 	return r.RoundTrip.Round(10 * time.Microsecond).String()
+}
+
+// ahead is the distance of the backend's clock from ours. Locks do not depend on it,
+// but a clock that is far off has nobody to set it, and may be set at any time.
+func ahead(r lane.Report) string {
+	if r.Err != nil || !r.TellsTime {
+		return "-"
+	}
+	return fmt.Sprintf("%+.1f ms", float64(r.Ahead.Microseconds())/1000)
 }
 
 func dash(s string) string {

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"strings"
 	"time"
 
 	"redlockproxy/proxy/lane"
@@ -44,9 +45,9 @@ func (s *Server) facts() status.Facts {
 func backendFacts(l *lane.Lane, now time.Time) status.Backend {
 	f := l.Facts()
 	b := status.Backend{
-		Name: l.Name(), State: f.State.String(), Reason: f.Reason,
-		Role: f.Greeting.Role, Version: f.Greeting.Version, RunID: shorten(f.Greeting.RunID, 8),
-		RoundTrip: millis(f.RoundTrip), Restarts: f.Restarts, Refills: f.Refills,
+		Name: l.Name(), State: f.State.String(), Reason: strings.TrimPrefix(f.Reason, "backend "+l.Name()+": "),
+		Role: role(f.Greeting.Role), Version: f.Greeting.Version, RunID: shorten(f.Greeting.RunID, 8),
+		Restarts: f.Restarts, Refills: f.Refills,
 		Debts: f.Debts, DebtsLost: f.DebtsLost, Waiting: f.Waiting,
 		Granted: f.Granted, Refused: f.Refused, Failed: f.Failed,
 	}
@@ -56,11 +57,26 @@ func backendFacts(l *lane.Lane, now time.Time) status.Backend {
 	if f.State == lane.Stalled {
 		b.Reason = "it does not answer"
 	}
+	if f.State < lane.Stalled {
+		return b // the rest would be of the past
+	}
+	b.RoundTrip = millis(f.RoundTrip)
 	if f.DriftKnown {
 		drift := millis(f.Drift)
 		b.Drift = &drift
 	}
 	return b
+}
+
+// role is a role in INFO in this program's words.
+func role(inInfo string) string {
+	switch inInfo {
+	case "master":
+		return "primary"
+	case "slave":
+		return "replica"
+	}
+	return inInfo
 }
 
 // history is what happened within the last minutes.
@@ -94,9 +110,7 @@ const lookLimit = time.Second
 
 // looker looks at the backends of these lanes.
 func (s *Server) looker(configs []lane.Config) *look.Looker {
-	cfg := look.Config{Limit: lookLimit, Votes: func(i int) bool { return s.lanes[i].State() == lane.Voter }}
-	for _, c := range configs {
-		cfg.Backends = append(cfg.Backends, look.Backend{Name: c.Name, Options: c.Options})
-	}
-	return look.Open(cfg)
+	cfg := lookConfig(configs)
+	cfg.Votes = func(i int) bool { return s.lanes[i].State() == lane.Voter }
+	return look.New(cfg)
 }

@@ -94,9 +94,17 @@ func (s *Server) infoSection(name string) []string {
 // infoQuorum tells how the group is: what an operator looks at first.
 func (s *Server) infoQuorum() []string {
 	var rows []string
+	now := time.Now()
 	for i, l := range s.lanes {
-		debts, lost := l.Debts()
-		rows = append(rows, fmt.Sprintf("backend%d:address=%s,state=%s,debts=%d,debts_lost=%d", i, l.Name(), l.State(), debts, lost))
+		b := backendFacts(l, now)
+		drift := "unknown"
+		if b.Drift != nil {
+			drift = fmt.Sprintf("%.3f", *b.Drift)
+		}
+		rows = append(rows, fmt.Sprintf("backend%d:address=%s,state=%s,state_seconds=%d,role=%s,round_trip_ms=%.3f,clock_drift_ms=%s,"+
+			"restarts=%d,refills=%d,debts=%d,debts_lost=%d,waiting=%d,granted=%d,refused=%d,failed=%d",
+			i, b.Name, b.State, int(b.Since), b.Role, b.RoundTrip, drift,
+			b.Restarts, b.Refills, b.Debts, b.DebtsLost, b.Waiting, b.Granted, b.Refused, b.Failed))
 	}
 	n := len(s.lanes)
 	return append([]string{
@@ -105,6 +113,9 @@ func (s *Server) infoQuorum() []string {
 		fmt.Sprintf("backends:%d", n),
 		fmt.Sprintf("quorum:%d", quorum.Majority(n)),
 		fmt.Sprintf("voters:%d", s.voters()),
+		"votes:" + s.votes(),
+		fmt.Sprintf("success_rate:%.4f", s.metrics.SuccessRate()),
+		fmt.Sprintf("stale_fencing_token_rejections:%d", s.metrics.Stales()),
 		fmt.Sprintf("log_lines_dropped:%d", s.droppedLines()),
 	}, rows...)
 }

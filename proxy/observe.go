@@ -43,6 +43,10 @@ func (o observed) Server() metrics.Server {
 		Limits:          make(map[string]int64, len(s.stats.limits)),
 		LogLinesDropped: s.droppedLines(),
 	}
+	if s.lag != nil {
+		lag := s.lag.Lag()
+		now.Replication = metrics.Replication{Replicas: lag.Replicas, Lag: lag.Worst, Known: lag.Known}
+	}
 	for name, n := range s.stats.limits {
 		now.Limits[name] = n.Load()
 	}

@@ -23,6 +23,7 @@ import (
 	"redlockproxy/proxy/lane"
 	"redlockproxy/proxy/look"
 	"redlockproxy/proxy/metrics"
+	"redlockproxy/proxy/replication"
 	"redlockproxy/proxy/status"
 	"redlockproxy/quorum"
 	"redlockproxy/quorum/admission"
@@ -50,7 +51,8 @@ type Server struct {
 	metrics *metrics.Metrics
 	health  *status.Health
 	look    *look.Looker
-	opened  chan struct{} // closed when lanes is complete
+	lag     *replication.Watch // topology single
+	opened  chan struct{}      // closed when lanes is complete
 	watches sync.WaitGroup
 
 	droppedLines func() int64 // by the log's writer, which does not wait for a slow reader
@@ -95,6 +97,9 @@ func New(cfg conf.Config, version string, log zerolog.Logger, readFile func(stri
 	}
 	s.metrics = metrics.New(metrics.Options{Topology: s.topology, Backends: names(configs), Version: version, Source: observed{s}})
 	s.look = s.looker(configs)
+	if s.single() {
+		s.lag = replication.Open(configs[0].Options)
+	}
 	backends := make([]quorum.Backend, len(configs))
 	for i, lc := range configs {
 		l := lane.Open(lc)
@@ -263,7 +268,9 @@ func (s *Server) Failed() <-chan error { return s.served }
 func (s *Server) closeLanes() {
 	s.stop()
 	s.watches.Wait()
-	s.look.Close()
+	if s.lag != nil {
+		s.lag.Close()
+	}
 	for _, l := range s.lanes {
 		l.Close()
 	}

@@ -11,8 +11,10 @@ import (
 type Report struct {
 	Greeting
 	RoundTrip      time.Duration
-	EvictionPolicy string // maxmemory-policy; empty if the backend would not tell
-	Err            error  // why the backend can't be used, or not be reached
+	Ahead          time.Duration // the backend's clock less this machine's; right to within half a round trip
+	TellsTime      bool          // false if the backend would not say; then Ahead means nothing
+	EvictionPolicy string        // maxmemory-policy; empty if the backend would not tell
+	Err            error         // why the backend can't be used, or not be reached
 }
 
 // Inspect connects to a backend as a lane would, looks, and goes away again. It
@@ -29,10 +31,15 @@ func Inspect(ctx context.Context, cfg Config) Report {
 		return r
 	}
 	start := time.Now()
-	if r.Err = c.Ping(ctx).Err(); r.Err != nil {
+	told, err := c.Time(ctx).Result()
+	r.RoundTrip = time.Since(start)
+	if err != nil && !isReply(err) {
+		r.Err = err
 		return r
 	}
-	r.RoundTrip = time.Since(start)
+	if r.TellsTime = err == nil; r.TellsTime {
+		r.Ahead = told.Sub(start.Add(r.RoundTrip / 2))
+	}
 	r.EvictionPolicy = infoField(c.Info(ctx, "memory").Val(), "maxmemory_policy")
 	return r
 }

@@ -39,31 +39,39 @@ type Config struct {
 // A Looker looks at the backends of a group. Its methods may be called from any
 // goroutine.
 type Looker struct {
-	cfg     Config
-	salt    []byte
-	clients []*redis.Client
+	cfg  Config
+	salt []byte // of the hashes
 }
 
-// Open makes a Looker. It connects when it is first asked. Close it.
-func Open(cfg Config) *Looker {
+// New makes a Looker. It holds nothing that would have to be closed.
+func New(cfg Config) *Looker {
 	l := &Looker{cfg: cfg, salt: make([]byte, 16)}
 	_, _ = rand.Read(l.salt) // never fails
-	for _, b := range cfg.Backends {
-		o := b.Options
-		o.MaxRetries, o.DialerRetries = -1, 1
-		o.DialTimeout, o.ReadTimeout, o.WriteTimeout = cfg.Limit, cfg.Limit, cfg.Limit
-		o.ContextTimeoutEnabled, o.DisableIdentity, o.Protocol = true, true, 2
-		// One look at a time needs one connection; a second one is room for the pool to
-		// replace it. They are given back when nobody has looked for a while.
-		o.PoolSize, o.MinIdleConns, o.ConnMaxIdleTime = 2, 0, 30*time.Second
-		l.clients = append(l.clients, redis.NewClient(&o))
-	}
 	return l
 }
 
-// Close ends all connections.
-func (l *Looker) Close() {
-	for _, c := range l.clients {
+// A visit is the connections of one look, by backend.
+type visit []*redis.Client
+
+// visit makes ready to connect to all backends. A pool that is kept would go on dialling
+// a backend that is down.
+func (l *Looker) visit() visit {
+	var v visit
+	for _, b := range l.cfg.Backends {
+		o := b.Options
+		o.MaxRetries, o.DialerRetries = -1, 1
+		o.DialTimeout, o.ReadTimeout, o.WriteTimeout = l.cfg.Limit, l.cfg.Limit, l.cfg.Limit
+		o.ContextTimeoutEnabled, o.DisableIdentity, o.Protocol = true, true, 2
+		// One is used. A pool that has failed to dial as often as it has room goes on
+		// dialling by itself, so there is room for more than one look needs.
+		o.PoolSize, o.MinIdleConns = 4, 0
+		v = append(v, redis.NewClient(&o))
+	}
+	return v
+}
+
+func (v visit) end() {
+	for _, c := range v {
 		_ = c.Close() // nothing is under way that could be lost
 	}
 }
@@ -118,15 +126,17 @@ const (
 
 // Key looks at one key on all backends.
 func (l *Looker) Key(ctx context.Context, name string) Key {
-	return l.keys(ctx, []string{name})[0]
+	v := l.visit()
+	defer v.end()
+	return l.keys(ctx, v, []string{name})[0]
 }
 
 // keys looks at some keys on all backends.
-func (l *Looker) keys(ctx context.Context, names []string) []Key {
-	all := make([][]Held, len(l.clients))
+func (l *Looker) keys(ctx context.Context, v visit, names []string) []Key {
+	all := make([][]Held, len(v))
 	var wg sync.WaitGroup
-	for i := range l.clients {
-		wg.Go(func() { all[i] = l.ask(ctx, i, names) })
+	for i, client := range v {
+		wg.Go(func() { all[i] = l.ask(ctx, client, i, names) })
 	}
 	wg.Wait()
 	keys := make([]Key, len(names))
@@ -141,12 +151,12 @@ func (l *Looker) keys(ctx context.Context, names []string) []Key {
 }
 
 // ask is what one backend holds under each key.
-func (l *Looker) ask(ctx context.Context, backend int, names []string) []Held {
+func (l *Looker) ask(ctx context.Context, client *redis.Client, backend int, names []string) []Held {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Limit)
 	defer cancel()
 	values := make([]*redis.StringCmd, len(names))
 	times := make([]*redis.DurationCmd, len(names))
-	_, err := l.clients[backend].Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, name := range names {
 			values[i], times[i] = p.Get(ctx, name), p.PTTL(ctx, name)
 		}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"redlockproxy/quorum"
 )
 
@@ -38,19 +40,23 @@ type Locks struct {
 // N − Q + 1 of them, so with fewer a lock could be missed. What was found is then looked
 // at on all of them.
 func (l *Looker) Locks(ctx context.Context, part string) (Locks, error) {
-	n := len(l.clients)
+	v := l.visit()
+	defer v.end()
+	n := len(v)
 	names := make([][]string, n)
 	more := make([]bool, n)
 	errs := make([]error, n)
 	var wg sync.WaitGroup
-	for i := range l.clients {
-		wg.Go(func() { names[i], more[i], errs[i] = l.scan(ctx, i, part) })
+	for i, client := range v {
+		wg.Go(func() { names[i], more[i], errs[i] = l.scan(ctx, client, part) })
 	}
 	wg.Wait()
 	found := Locks{At: time.Now()}
 	answered := 0
-	for i := range errs {
-		if errs[i] == nil {
+	for i, err := range errs {
+		if err != nil {
+			errs[i] = fmt.Errorf("backend %s: %w", l.cfg.Backends[i].Name, err)
+		} else {
 			answered++
 		}
 		found.More = found.More || more[i]
@@ -65,7 +71,7 @@ func (l *Looker) Locks(ctx context.Context, part string) (Locks, error) {
 	if len(all) == 0 {
 		return found, nil
 	}
-	for _, k := range l.keys(ctx, all) {
+	for _, k := range l.keys(ctx, v, all) {
 		if k.Answer != Free { // it has ended meanwhile
 			found.Keys = append(found.Keys, k)
 		}
@@ -78,15 +84,15 @@ func (l *Looker) Locks(ctx context.Context, part string) (Locks, error) {
 var rank = map[Answer]int{Undecided: 0, Taken: 1, Leftover: 2}
 
 // scan lists keys of one backend.
-func (l *Looker) scan(ctx context.Context, backend int, part string) (names []string, more bool, err error) {
+func (l *Looker) scan(ctx context.Context, client *redis.Client, part string) (names []string, more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Limit)
 	defer cancel()
 	cursor := uint64(0)
 	for range scanCalls {
 		var keys []string
-		keys, cursor, err = l.clients[backend].Scan(ctx, cursor, "*"+literal(part)+"*", scanCount).Result()
+		keys, cursor, err = client.Scan(ctx, cursor, "*"+literal(part)+"*", scanCount).Result()
 		if err != nil {
-			return nil, false, fmt.Errorf("backend %s: %w", l.cfg.Backends[backend].Name, err)
+			return nil, false, err
 		}
 		for _, k := range keys {
 			if l.cfg.Hidden == nil || !l.cfg.Hidden(k) {

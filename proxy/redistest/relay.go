@@ -150,6 +150,17 @@ func (r *Relay) Reset() {
 	})
 }
 
+// Retarget lets new connections go to another server, and closes those there are: an
+// address that moves to another machine.
+func (r *Relay) Retarget(target string) {
+	r.set(func() {
+		r.target = target
+		for l := range r.links {
+			l.close()
+		}
+	})
+}
+
 // Refuse closes the port and all connections, until Pass.
 func (r *Relay) Refuse() {
 	r.set(func() {
@@ -241,12 +252,13 @@ func (r *Relay) connect(client net.Conn) {
 	r.mu.Lock()
 	r.accepted++
 	unwanted := r.closed || r.reject
+	target := r.target
 	r.mu.Unlock()
 	if unwanted {
 		_ = client.Close()
 		return
 	}
-	server, err := net.DialTimeout("tcp", r.target, 2*time.Second)
+	server, err := net.DialTimeout("tcp", target, 2*time.Second)
 	if err != nil {
 		_ = client.Close()
 		return

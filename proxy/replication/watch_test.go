@@ -1,0 +1,50 @@
+package replication_test
+
+import (
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"redlockproxy/proxy/redistest"
+	"redlockproxy/proxy/replication"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestRealReplicaThatIsPausedFallsBehindAndCatchesUp(t *testing.T) {
+	primary := redistest.Start(t)
+	host, port, err := net.SplitHostPort(primary.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := replication.Open(redis.Options{Network: "unix", Addr: primary.Socket()})
+	defer w.Close()
+	redistest.Eventually(t, 10*time.Second, "the primary is asked", func() bool { return !w.Lag().Known })
+	replica := redistest.Start(t, redistest.Args("--replicaof", host+" "+port))
+	redistest.Eventually(t, 20*time.Second, "the replica is connected", func() bool { l := w.Lag(); return l.Known && l.Replicas == 1 })
+
+	n := 0
+	write := func() { n++; primary.MustDo("SET", "k", fmt.Sprint(n)) }
+	// That it keeps up shows while the primary goes on writing, too.
+	redistest.Settles(t, 2*time.Second, 20*time.Second, "a replica that follows is hardly behind", func() bool {
+		write()
+		return w.Lag().Worst < 600*time.Millisecond
+	})
+	replica.Pause()
+	start := time.Now()
+	redistest.Eventually(t, 20*time.Second, "a replica that is paused falls behind", func() bool {
+		write()
+		return w.Lag().Worst > 2*time.Second
+	})
+	if took := time.Since(start); took < 2*time.Second-200*time.Millisecond {
+		t.Errorf("it is said to be 2s behind after %s", took)
+	}
+	replica.Resume()
+	redistest.Eventually(t, 20*time.Second, "it catches up", func() bool { return w.Lag().Worst < 100*time.Millisecond })
+	primary.Kill()
+	redistest.Eventually(t, 20*time.Second, "a primary that is gone is not known any more", func() bool { return !w.Lag().Known })
+}
