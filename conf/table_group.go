@@ -5,7 +5,9 @@ import "time"
 func groupRows(t *fields, c *Config) {
 	g := &c.Group
 	t.text("group.name", &g.Name, "default", "1 to 64 letters, digits, dots, - and _", checkName,
-		`The group's name, for its log lines and INFO.`)
+		`The group's name, in its log lines, INFO, and the marker on each of its backends.
+Danger: all proxies of a group need the same name. A backend that is marked for
+another one is not used.`)
 	t.backends("group.backends", &g.Backends,
 		`The independent Redis primaries, each on a machine of its own.
 An entry is "host:port", "redis://user:password@host:port", "rediss://…" for TLS,
@@ -32,13 +34,15 @@ Only one of the two may be set.`)
 		`The private key of tls_cert. Its file should be readable for the proxy alone.`)
 	t.choice("group.init", &g.Init, "auto", []string{"auto", "manual"},
 		`Who declares a group to be new: the proxy itself, or only "redlock-proxy init".
-In this version there is nothing to declare: every backend that is fit votes as soon
-as it is connected, with either value.
-Danger: a backend that restarted without its memory votes again at once. Give the
-backends persistence (appendonly yes), and keep one that lost its data out of the
-group for as long as the longest lock lasts.`)
+A group is new when none of its backends has the proxy's marker and all can be
+reached. One that has lost its memory everywhere at once looks the same: with auto,
+what was locked then can be locked again. With manual, clients get UNAVAILABLE until
+somebody has run "redlock-proxy init".`)
 	t.duration("group.max_ttl", &g.MaxTTL, 24*time.Hour, time.Second, 365*24*time.Hour,
-		`The longest lock; a SET or EXPIRE that asks for more is refused.`)
+		`The longest lock; a SET or EXPIRE that asks for more is refused.
+After more backends than a minority have lost their memory, nothing can be locked for
+as long, unless somebody runs "redlock-proxy init": keep it as short as you can.
+Danger: all proxies of a group need the same value.`)
 	t.flag("group.pad_ttl", &g.PadTTL, true,
 		`Store each lock for its ttl and 1 % + 2 ms more, the allowance for clock drift.
 A client of a single Redis counts on the whole ttl from the moment it asked.

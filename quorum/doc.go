@@ -154,8 +154,32 @@
 // some backends is owed to those that failed. Where a majority refused, all that it
 // stored anywhere is undone.
 //
+// What a majority confirms to be the holder's while the holder prolongs it is put back
+// on the backends that lack it. Those that could have voted for somebody else are fewer
+// than a quorum then, so nothing that was lost comes back.
+//
+//   - I14. An extension puts the lock where it is missing, as the very attempt that it
+//     is; nowhere if a majority has not confirmed it in the same step, and not where
+//     another call for the key came after it.
+//     [TestExtensionPutsTheLockWhereItIsMissing, TestHealingBringsNothingBackThatIsLost]
+//
 // # A backend without a vote
 //
-// A backend may be connected and yet not vote, because it may have forgotten. It
-// receives every write; its answers are Failed. The group needs to know nothing more.
+// A backend may be connected and yet not vote, because it may have forgotten: package
+// admission says when. It receives every write; its answers are Failed. The group needs
+// to know only two things more. Whoever refills a backend relies on old votes being over
+// some time after they were given:
+//
+//   - I13. Votes count only while the operation that asked for them, all its rounds
+//     together, has taken no longer than AnswerWithin, by whichever of the monotonic and
+//     the wall clock says more. A process that was stopped in the middle finds votes
+//     that came in time, and does not count them.
+//     [TestVotesOfAStoppedOperationDoNotCount]
+//
+// And a backend that was refilled may hold a block under a key: a stored value that is
+// nobody's and stands for one that could not be told any more.
+//
+//   - I15. A block refuses whoever wants the key, and is no answer to anything else: to
+//     what the key holds, or whether it holds what somebody says, the backend has Failed.
+//     [TestBlockIsNoAnswer]
 package quorum
