@@ -3,17 +3,20 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # How long `make fuzz` stays with each target.
 FUZZTIME ?= 30s
+# How many commands `make compare` sends; `make test` sends 100,000.
+COMPARE ?= 1000000
 # Client libraries of several languages, and rivals to compare with: a module of its
 # own, so that none of what they import is a dependency of the proxy.
 CLIENTS := proxy/e2e/clients
 
-.PHONY: help build test lint bench clients fuzz clean
+.PHONY: help build test lint bench clients compare fuzz clean
 
 help:
 	@echo 'make build    the static binary ./redlock-proxy'
 	@echo 'make test     all tests with the race detector, make clients too; installs redis-server where it is missing'
 	@echo 'make lint     gofmt, go vet, staticcheck, shellcheck'
 	@echo 'make clients  real Redis clients of several languages against the proxy; installs them'
+	@echo 'make compare  COMPARE=$(COMPARE) random commands to the proxy and to one Redis; a few minutes'
 	@echo 'make bench    the proxy against one Redis and against a Redlock library, as a table; three minutes'
 	@echo 'make fuzz     each fuzz target for FUZZTIME=$(FUZZTIME)'
 	@echo 'make clean    remove what was built'
@@ -42,6 +45,10 @@ lint:
 clients:
 	proxy/e2e/setup.sh
 	go -C $(CLIENTS) test -race -p 1 -timeout 10m ./...
+
+compare:
+	.ci/need redis
+	go test ./proxy -run RandomCommandsGetTheAnswersOfOneRedis -compare.commands=$(COMPARE) -timeout 60m -v
 
 bench:
 	.ci/need redis
