@@ -3,11 +3,13 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # How long `make fuzz` stays with each target.
 FUZZTIME ?= 30s
+# How many commands `make compare` sends; `make test` sends 100,000.
+COMPARE ?= 1000000
 # Client libraries of several languages, and rivals to compare with: a module of its
 # own, so that none of what they import is a dependency of the proxy.
 CLIENTS := proxy/e2e/clients
 
-.PHONY: help build test lint bench clients faults fuzz clean
+.PHONY: help build test lint bench clients compare faults fuzz clean
 
 help:
 	@echo 'make build    the static binary ./redlock-proxy'
@@ -15,6 +17,7 @@ help:
 	@echo 'make lint     gofmt, go vet, staticcheck, shellcheck'
 	@echo 'make clients  real Redis clients of several languages against the proxy; installs them'
 	@echo 'make faults   the proxy while everything around it misbehaves, with the figures; four minutes'
+	@echo 'make compare  COMPARE=$(COMPARE) random commands to the proxy and to one Redis; a few minutes'
 	@echo 'make bench    the proxy against one Redis and against a Redlock library, as a table; three minutes'
 	@echo 'make fuzz     each fuzz target for FUZZTIME=$(FUZZTIME)'
 	@echo 'make clean    remove what was built'
@@ -55,6 +58,10 @@ faults:
 	go -C $(CLIENTS) test -race -count=1 -timeout 2h ./fences -args -figures "$$figures" || failed=1; \
 	go -C $(CLIENTS) test -race -count=1 -timeout 2h ./histories -args -figures "$$figures" -histories $(HISTORIES) || failed=1; \
 	echo; echo "Figures:"; cat "$$figures"; exit $$failed
+
+compare:
+	.ci/need redis
+	go test ./proxy -run RandomCommandsGetTheAnswersOfOneRedis -compare.commands=$(COMPARE) -timeout 60m -v
 
 bench:
 	.ci/need redis

@@ -136,6 +136,9 @@ func (s *Server) configGet(patterns []string) resp.Reply {
 	for _, p := range patterns { // in the order in which they are asked for, each once
 		for _, kv := range settings {
 			name := resp.Bulk(kv[0])
+			if len(p) == len(kv[0]) && fold(p) == kv[0] {
+				name = resp.Bulk(p) // as it was asked for
+			}
 			if settingMatches(fold(p), kv[0]) && !slices.Contains(found, resp.Reply(name)) {
 				found = append(found, name, resp.Bulk(kv[1]))
 			}
