@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -93,8 +94,8 @@ func judge(reports []lane.Report, names []string) (notes []string, unfit []bool)
 		switch {
 		case r.Err != nil:
 			notes[i], unfit[i] = r.Err.Error(), true
-		case r.EvictionPolicy != "" && r.EvictionPolicy != "noeviction":
-			notes[i] = "maxmemory-policy is " + r.EvictionPolicy + ": locks can vanish when memory is short; set noeviction"
+		default:
+			notes[i] = strings.Join(r.Warnings, "; ")
 		}
 		for j := range i {
 			if r.RunID != "" && r.RunID == reports[j].RunID {

@@ -57,6 +57,9 @@ func backendFacts(l *lane.Lane, now time.Time) status.Backend {
 	if f.State == lane.Stalled {
 		b.Reason = "it does not answer"
 	}
+	for _, w := range f.Warnings {
+		b.Warnings = append(b.Warnings, string(w))
+	}
 	if f.State < lane.Stalled {
 		return b // the rest would be of the past
 	}

@@ -102,9 +102,9 @@ func (s *Server) infoQuorum() []string {
 			drift = fmt.Sprintf("%.3f", *b.Drift)
 		}
 		rows = append(rows, fmt.Sprintf("backend%d:address=%s,state=%s,state_seconds=%d,role=%s,round_trip_ms=%.3f,clock_drift_ms=%s,"+
-			"restarts=%d,refills=%d,debts=%d,debts_lost=%d,waiting=%d,granted=%d,refused=%d,failed=%d",
+			"restarts=%d,refills=%d,debts=%d,debts_lost=%d,waiting=%d,granted=%d,refused=%d,failed=%d,warnings=%s",
 			i, b.Name, b.State, int(b.Since), b.Role, b.RoundTrip, drift,
-			b.Restarts, b.Refills, b.Debts, b.DebtsLost, b.Waiting, b.Granted, b.Refused, b.Failed))
+			b.Restarts, b.Refills, b.Debts, b.DebtsLost, b.Waiting, b.Granted, b.Refused, b.Failed, dash(strings.Join(b.Warnings, "|"))))
 	}
 	n := len(s.lanes)
 	return append([]string{

@@ -26,6 +26,9 @@ func (o observed) Backends() []metrics.Backend {
 			Waiting: f.Waiting, Debts: f.Debts, DebtsLost: f.DebtsLost,
 			Restarts: f.Restarts, Refills: f.Refills, Drift: f.Drift, DriftKnown: f.DriftKnown,
 		}
+		for _, w := range f.Warnings {
+			all[i].Warnings = append(all[i].Warnings, string(w))
+		}
 		if f.State == lane.Learner {
 			all[i].LearnerSince = f.Since
 		}

@@ -164,7 +164,7 @@ func TestCheckShowsWhatIsUnfit(t *testing.T) {
 		t.Errorf("%v, %s", err, &table)
 	}
 	table.Reset()
-	if err := proxy.Init(t.Context(), settings(t, []string{group[0].Addr()}, "LANE_CONNECT=2s"), &table, os.ReadFile); err != nil || !strings.Contains(table.String(), "Nothing to mark") {
+	if err := proxy.Init(t.Context(), settings(t, []string{group[0].Addr()}, "LANE_CONNECT=2s"), &table, os.ReadFile); err != nil || !strings.Contains(table.String(), "Nothing to declare") {
 		t.Errorf("%v, %s", err, &table)
 	}
 }

@@ -82,6 +82,9 @@ func (s *session) deliver(it item, answer quorum.Answer) {
 		}
 		return
 	}
+	if why := refusesWrites(answer.Err); why != "" {
+		s.lane.warn(WarnWrites, why)
+	}
 	if !s.counts && answer.Vote != quorum.Failed {
 		answer = quorum.Answer{Vote: quorum.Failed, Err: errLearner}
 	}

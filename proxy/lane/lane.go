@@ -108,7 +108,8 @@ type Lane struct {
 	wake  chan struct{}
 
 	greeting Greeting // the last one
-	noted    State    // the state that was reported last, logged or not
+	warnings warnings
+	noted    State // the state that was reported last, logged or not
 	since    time.Time
 	reason   string
 
@@ -116,7 +117,6 @@ type Lane struct {
 	connID   int64 // the last connection's number at the backend
 	runID    string
 	reporter reporter
-	warned   bool // about the fence
 
 	standing standing
 	aside    *redis.Client // for what must not wait in the queue, or keep others waiting

@@ -57,6 +57,7 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	// connection under it does.
 	unblock := context.AfterFunc(ctx, func() { _ = conn.client.Close() })
 	defer unblock()
+	l.look(g)
 	l.up()
 	err := s.stands(g) // not before requests are taken
 	up()
@@ -76,8 +77,10 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 			err = s.batch(ctx)
 		case <-tick.C:
 			l.again()
-			l.report(State(l.state.Load()), nil, g) // if there were too many changes to log them all
-			err = s.probe(ctx)
+			l.report(State(l.state.Load()), l.noVote(), g) // if there were too many changes to log them all
+			if err = s.probe(ctx); err == nil {
+				err = s.lookAgain(ctx)
+			}
 		case <-l.probes:
 			err = s.probe(ctx)
 		case <-ctx.Done():
@@ -121,7 +124,8 @@ type session struct {
 	before map[quorum.Key]bool // keys of items that come before and are alone
 	cmds   []redis.Cmd
 
-	used time.Time // when something was sent last
+	used   time.Time // when something was sent last
+	looked time.Time // when the backend was last asked what it is
 }
 
 // busy begins a wait for the backend, and returns how to end it. Meanwhile the lane

@@ -2,6 +2,7 @@ package lane
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -133,7 +134,10 @@ func (s *session) see(e last) (count bool) {
 	if !ok {
 		return false
 	}
-	shown, _ := shownBy(e.clock) // a user that may not ask has no clock that is watched
+	shown, err := shownBy(e.clock)
+	if err != nil && isReply(err) {
+		s.lane.warn(WarnClock, noClock)
+	}
 	before := s.token
 	s.token = s.lane.standing.sees(rule, text, shown, e.asked, heard)
 	return before != "" && before == s.token
@@ -173,7 +177,29 @@ func (s *session) stands(g Greeting) error {
 		return foreign(*s.lane.cfg.Admission, m)
 	}
 	s.lane.state.Store(int32(state))
-	s.lane.report(state, nil, g)
+	s.lane.report(state, s.lane.noVote(), g)
+	return nil
+}
+
+// noVote is why the backend's votes do not count, nil if they do.
+func (l *Lane) noVote() error {
+	if l.cfg.Admission == nil {
+		return nil
+	}
+	switch look := l.Look(); {
+	case look.Jumped:
+		return errors.New("its clock jumped, or ours did")
+	case look.Standing == admission.Learning:
+		return errors.New("it is being refilled")
+	case look.Standing == admission.Founding:
+		return errors.New("the group is being founded")
+	case look.Standing == admission.Brief:
+		return errors.New("its marker allows for less time than this proxy's rounds take, and is being changed")
+	case look.Standing == admission.Unmarked && look.Marker != admission.Marker{}:
+		return errors.New("it has restarted since it was admitted, and may have forgotten")
+	case look.Standing == admission.Unmarked:
+		return errors.New("it has no marker: it is new, or has forgotten")
+	}
 	return nil
 }
 

@@ -56,6 +56,9 @@ const (
 const (
 	// tick is how often the keeper looks. A look asks nobody anything.
 	tick = 25 * time.Millisecond
+	// founding is how long a proxy that founds a group is given to let the last founder
+	// vote, before it is refilled like a learner.
+	founding = 2 * time.Second
 	// retryMin and retryMax bound the pause after a try that did not work.
 	retryMin, retryMax = 100 * time.Millisecond, 2 * time.Second
 )
@@ -150,6 +153,8 @@ func (k *Keeper) step(ctx context.Context) {
 			k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) { return 0, k.lengthen(ctx, i) })
 		case Unmarked, Founding, Learning:
 			switch {
+			case look.Standing == Founding && (k.found || time.Since(k.states[i].since) < founding):
+				// Whoever founds the group is about to let it vote.
 			case voters >= needed:
 				k.refill(ctx, i, false)
 			case voters == 0 && connected == len(looks) && !k.seen && allNew(looks):
