@@ -1,7 +1,6 @@
 package proxy_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
