@@ -29,9 +29,10 @@
 //	  │
 //	client
 //
-// Data goes down this page; nothing reaches back up. Reads, counters and
-// transactions take the same road with another method of the group; scripts and
-// MULTI run on a quorum.View by package engine, scripts inside the VM of package lua.
+// Data goes down this page; nothing reaches back up. Reads, counters, walks through
+// the keys and transactions take the same road with another method of the group;
+// scripts and MULTI run on a quorum.View by package engine, scripts inside the VM of
+// package lua. What needs no backend ends at session.local.
 //
 // # Who owns what
 //

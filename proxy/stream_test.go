@@ -215,7 +215,7 @@ func (s *stream) state() error {
 // sent last arrives last. It makes the list anew.
 func (s *stream) barrier() error {
 	s.barriers++
-	mark := strconv.Itoa(s.barriers)
+	mark := fmt.Sprintf("mark %d.", s.barriers)
 	s.add("SET", s.list(), mark)
 	if err := s.flush(); err != nil {
 		return err
