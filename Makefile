@@ -11,9 +11,9 @@ CLIENTS := proxy/e2e/clients
 
 help:
 	@echo 'make build    the static binary ./redlock-proxy'
-	@echo 'make test     all tests with the race detector, make clients too; installs redis-server where it is missing'
+	@echo 'make test     all tests with the race detector, make clients too; installs redis-server, chromium and promtool where they are missing'
 	@echo 'make lint     gofmt, go vet, staticcheck, shellcheck'
-	@echo 'make clients  real Redis clients of several languages against the proxy; installs Node.js and python3-redis'
+	@echo 'make clients  real Redis clients of several languages against the proxy; installs Node.js, python3-redis and PostgreSQL'
 	@echo 'make bench    the proxy against one Redis and against a Redlock library, as a table; three minutes'
 	@echo 'make fuzz     each fuzz target for FUZZTIME=$(FUZZTIME)'
 	@echo 'make clean    remove what was built'
@@ -24,7 +24,7 @@ build:
 # Packages are tested one after the other: those that start real servers need the
 # machine for themselves to keep time limits of a tenth of a second.
 test:
-	.ci/need redis
+	.ci/need redis chromium promtool
 	go test -race -p 1 -timeout 10m ./...
 	$(MAKE) clients
 
