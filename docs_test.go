@@ -29,7 +29,7 @@ func TestReadmeNamesEveryServedCommand(t *testing.T) {
 
 func TestReadmeAndHelpShowTheSameCommandLine(t *testing.T) {
 	text := section(t, readme(t), "## Configuration")
-	for _, word := range []string{"serve", "check", "init", "version", "-config", "-listen", "-admin", "-backends", "-log-level", "-log-format", "-ping"} {
+	for _, word := range []string{"serve", "check", "top", "inspect KEY", "init", "version", "-config", "-listen", "-admin", "-backends", "-log-level", "-log-format", "-ping"} {
 		if !strings.Contains(text, word) {
 			t.Errorf("the README does not show %s", word)
 		}

@@ -2,10 +2,12 @@ package status
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -72,6 +74,43 @@ func TestTopPrintsOnceWhereNobodyWatches(t *testing.T) {
 	if err := Top(t.Context(), "tcp", addr, &out, false); err == nil || !strings.Contains(err.Error(), "server.admin") {
 		t.Errorf("no server: %v", err)
 	}
+}
+
+// A live table is written over itself, says when nobody answers, and ends with ctx.
+func TestLiveTopGoesOnUntilItIsEnded(t *testing.T) {
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 2 {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		_ = json.NewEncoder(w).Encode(facts())
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out screens
+	out.wanted, out.enough = 3, cancel
+	if err := Top(ctx, "tcp", server.Listener.Addr().String(), &out, true); err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Split(out.text.String(), "\x1b[H\x1b[2J")[1:]
+	if len(all) < 3 || all[0] != Text(facts(), nil) || !strings.Contains(all[1], "500") || all[2] != Text(facts(), nil) {
+		t.Errorf("%q", all)
+	}
+}
+
+// screens counts how often something was written, and tells when that is enough.
+type screens struct {
+	text   bytes.Buffer
+	wanted int
+	enough func()
+}
+
+func (s *screens) Write(p []byte) (int, error) {
+	if s.wanted--; s.wanted == 0 {
+		s.enough()
+	}
+	return s.text.Write(p)
 }
 
 func TestHealthRemembersTheWorstOfEachSlot(t *testing.T) {
