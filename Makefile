@@ -13,7 +13,7 @@ CLIENTS := proxy/e2e/clients
 
 help:
 	@echo 'make build    the static binary ./redlock-proxy'
-	@echo 'make test     all tests with the race detector, make clients too; installs redis-server where it is missing'
+	@echo 'make test     all tests with the race detector, make clients too; installs redis-server, chromium and promtool where they are missing'
 	@echo 'make lint     gofmt, go vet, staticcheck, shellcheck'
 	@echo 'make clients  real Redis clients of several languages against the proxy; installs them'
 	@echo 'make faults   the proxy while everything around it misbehaves, with the figures; four minutes'
@@ -28,7 +28,7 @@ build:
 # Packages are tested one after the other: those that start real servers need the
 # machine for themselves to keep time limits of a tenth of a second.
 test:
-	.ci/need redis
+	.ci/need redis chromium promtool
 	go test -race -p 1 -timeout 10m ./...
 	$(MAKE) clients
 

@@ -131,6 +131,19 @@ func shorten(text string) string {
 // Addr is the host:port that clients connect to.
 func (p *Proxy) Addr() string { return p.addr }
 
+// Admin is the host:port of the admin address, of a proxy that was started with
+// "-admin", "127.0.0.1:0" among its arguments.
+func (p *Proxy) Admin() string {
+	p.tb.Helper()
+	for _, line := range p.Logs() {
+		if addr, ok := line["addr"].(string); ok && line["message"] == "admin address" {
+			return addr
+		}
+	}
+	p.tb.Fatal("redlock-proxy has no admin address")
+	return ""
+}
+
 // Client connects to the proxy. The client is closed when the test ends.
 func (p *Proxy) Client() *Client {
 	p.tb.Helper()
