@@ -26,7 +26,7 @@ type group struct {
 
 func newGroup(t *testing.T, args ...string) *group {
 	t.Helper()
-	g := &group{backends: redistest.StartGroup(t, 5, redistest.Persistent()), args: args}
+	g := &group{backends: redistest.StartGroup(t, 5, redistest.Persistent(), redistest.OwnClock()), args: args}
 	g.relays, g.addrs = redistest.NewRelays(t, g.backends.Addrs())
 	g.proxy = redistest.StartRelease(t, g.addrs, args...)
 	awaitVoters(t, g.proxy, 5)
