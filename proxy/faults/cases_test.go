@@ -30,7 +30,7 @@ func (g *group) wantError(t *testing.T, word string, args ...string) {
 // TestProxyStoppedBetweenVotesAndReplyGrantsNothing stops the proxy when the backends
 // have the lock and it has not heard of it, until the lock is over.
 func TestProxyStoppedBetweenVotesAndReplyGrantsNothing(t *testing.T) {
-	g := newGroup(t, redistest.Patient(t)...) // the votes themselves are not too late
+	g := newGroup(t, redistest.Patient(t)...)              // the votes themselves are not too late
 	other := redistest.StartRelease(t, g.backends.Addrs()) // without the relays
 	awaitVoters(t, other, 5)
 	for _, r := range g.relays {

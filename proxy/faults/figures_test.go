@@ -73,7 +73,7 @@ func TestAnyTwoOfFiveInTroubleCostNothing(t *testing.T) {
 				machine.stoodStill()
 				l := g.work(t, trouble, a, b)
 				// What a machine that stood still has spoilt says nothing of the proxy.
-				for try := 1; try < 4 && l.spoilt() && machine.stoodStill(); try++ {
+				for try := 1; try < 8 && l.spoilt() && machine.stoodStill(); try++ {
 					l = g.work(t, trouble, a, b)
 					again++
 				}
