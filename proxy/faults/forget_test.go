@@ -62,6 +62,7 @@ func TestBackendThatForgotGivesNoLockAway(t *testing.T) {
 				}
 			}
 			awaitVoters(t, g.proxy, 5)
+			awaitVoters(t, fresh, 5)
 			g.want(t, int64(1), "EVAL", releaseScript, "1", "lock", "a")
 			g.want(t, ok, "SET", "lock", "b", "NX", "PX", "30000")
 		})
@@ -175,7 +176,19 @@ func wantRefusedStart(t *testing.T, why string, addrs []string) {
 func TestOneServerUnderTwoNamesIsRefused(t *testing.T) {
 	backends := redistest.StartGroup(t, 4)
 	again := redistest.NewRelay(t, backends[0].Addr()) // the same server at another address
-	wantRefusedStart(t, "the same server as "+backends[0].Addr(), append(backends.Addrs(), again.Addr()))
+	wantRefusedStart(t, "it must not vote twice", append(backends.Addrs(), again.Addr()))
+}
+
+func TestReplicasAndClusterNodesAreRefused(t *testing.T) {
+	backends := redistest.StartGroup(t, 4)
+	host, port, _ := strings.Cut(backends[0].Addr(), ":")
+	for why, args := range map[string][]string{
+		"it is a replica":       {"--replicaof", host + " " + port},
+		"it is in cluster mode": {"--cluster-enabled", "yes"},
+	} {
+		unfit := redistest.Start(t, redistest.Args(args...))
+		wantRefusedStart(t, why, append(backends.Addrs(), unfit.Addr()))
+	}
 }
 
 func TestOtherListsOfBackendsAreRefused(t *testing.T) {
