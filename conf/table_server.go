@@ -72,11 +72,11 @@ Each takes a file descriptor, so the process limit must be higher.`)
 	t.number("server.max_command_bytes", &s.MaxCommandBytes, 1<<20, 4<<10, 64<<20,
 		`The most bytes of one command; more than script.max_source.
 Memory: all clients' large commands together are bounded by max_large_bytes.`)
-	t.number("server.max_large_bytes", &s.MaxLargeBytes, 16<<20, 64<<10, 1<<30,
+	t.number("server.max_large_bytes", &s.MaxLargeBytes, 8<<20, 64<<10, 1<<30,
 		`The most bytes of large commands, from all clients, that are in work at once.
 A command is large above 16 KiB; smaller ones never wait for it nor fail by it.
 A client that would go over it gets an error and is closed.
-Memory: up to eight times this much.`)
+Memory: up to about ten times this much.`)
 	t.number("server.max_inline_bytes", &s.MaxInlineBytes, 64<<10, 1<<10, 64<<10,
 		`The longest line of the inline protocol, in bytes; at most max_command_bytes.`)
 	t.duration("server.half_command", &s.HalfCommand, 10*time.Second, 100*time.Millisecond, 10*time.Minute,

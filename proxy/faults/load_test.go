@@ -88,6 +88,9 @@ func (l *load) client(name string, stop <-chan struct{}) {
 			if err != nil {
 				return
 			}
+			if complaint != "" {
+				time.Sleep(5 * time.Millisecond) // as clients do that are refused
+			}
 		}
 		l.mu.Lock()
 		l.cycles++

@@ -82,10 +82,12 @@ var (
 // maxQueueBytes bounds the calls that wait for one backend, beside Config.Queue, and
 // maxDebtBytes its debts, beside Config.Debts. Those of locks have some hundred bytes,
 // so the numbers decide; a client that writes values of half a megabyte would fill the
-// memory long before.
+// memory long before. Only what is large itself is refused for it: large values must
+// not keep others' locks from being voted on.
 const (
-	maxQueueBytes = 8 << 20
-	maxDebtBytes  = 8 << 20
+	maxQueueBytes = 4 << 20
+	maxDebtBytes  = 4 << 20
+	largeBytes    = 4 << 10
 )
 
 // A Lane is an ordered connection to one backend. It implements quorum.Backend.
@@ -214,7 +216,7 @@ func (l *Lane) enqueue(call *quorum.Call) error {
 	switch {
 	case !l.open:
 		return errDown
-	case len(l.queue)-l.owed >= l.cfg.Queue, l.bytes.calls > maxQueueBytes:
+	case len(l.queue)-l.owed >= l.cfg.Queue, l.bytes.calls > maxQueueBytes && size(call.Op) > largeBytes:
 		return errFull
 	}
 	l.queue = append(l.queue, item{call: call})
