@@ -2,6 +2,8 @@ package redistest
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,14 +43,46 @@ func Patient(tb testing.TB) []string {
 // printed if the test failed. A panic or a data race in it fails the test.
 func StartProxy(tb testing.TB, backends []string, extraArgs ...string) *Proxy {
 	tb.Helper()
+	return startProxy(tb, proxyCommand(tb, backends, extraArgs))
+}
+
+// StartProxyToReturn is StartProxy on a port that no outgoing connection is given, so
+// that StartProxy with "-listen" and its address brings it back after it has ended.
+func StartProxyToReturn(tb testing.TB, backends []string, extraArgs ...string) *Proxy {
+	tb.Helper()
+	for try := 1; ; try++ {
+		args := append(extraArgs[:len(extraArgs):len(extraArgs)], "-listen", FreeAddr(tb))
+		p, err := tryProxy(tb, proxyCommand(tb, backends, args))
+		if err == nil {
+			return p
+		}
+		// The port may have been taken between looking and binding.
+		if try == startTries || !strings.Contains(p.Output(), "address already in use") {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func proxyCommand(tb testing.TB, backends, extraArgs []string) *exec.Cmd {
+	tb.Helper()
 	args := []string{"serve", "-listen", "127.0.0.1:0", "-admin", ""}
 	if len(backends) > 0 {
 		args = append(args, "-backends", strings.Join(backends, ","))
 	}
-	return startProxy(tb, exec.Command(Binary(tb), append(args, extraArgs...)...))
+	return exec.Command(Binary(tb), append(args, extraArgs...)...)
 }
 
 func startProxy(tb testing.TB, cmd *exec.Cmd) *Proxy {
+	tb.Helper()
+	p, err := tryProxy(tb, cmd)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// tryProxy gives an error, and the proxy for its output, if it doesn't listen.
+func tryProxy(tb testing.TB, cmd *exec.Cmd) (*Proxy, error) {
 	tb.Helper()
 	cmd.Env = withoutSettings(cmd.Environ())
 	proc, err := startProcess(cmd)
@@ -57,8 +91,8 @@ func startProxy(tb testing.TB, cmd *exec.Cmd) *Proxy {
 	}
 	p := &Proxy{tb: tb, proc: proc}
 	tb.Cleanup(p.finish)
-	p.addr = p.awaitListening()
-	return p
+	p.addr, err = p.awaitListening()
+	return p, err
 }
 
 // withoutSettings drops the environment's own settings of the proxy, which would
@@ -74,22 +108,21 @@ func withoutSettings(env []string) []string {
 }
 
 // awaitListening waits for the line of the log that says where the proxy listens.
-func (p *Proxy) awaitListening() string {
-	p.tb.Helper()
+func (p *Proxy) awaitListening() (string, error) {
 	late := time.After(processPatience)
 	for {
 		text, changed := p.proc.output.snapshot()
 		for _, line := range p.parse(completeLines(text)) {
 			if addr, ok := line["addr"].(string); ok && line["message"] == "listening" {
-				return addr
+				return addr, nil
 			}
 		}
 		select {
 		case <-changed:
 		case <-p.proc.ended:
-			p.tb.Fatal("redlock-proxy ended before it listened")
+			return "", errors.New("redlock-proxy ended before it listened")
 		case <-late:
-			p.tb.Fatalf("redlock-proxy does not listen after %s", processPatience)
+			return "", fmt.Errorf("redlock-proxy does not listen after %s", processPatience)
 		}
 	}
 }
