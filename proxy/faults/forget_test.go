@@ -1,5 +1,3 @@
-//go:build admission
-
 package faults_test
 
 import (

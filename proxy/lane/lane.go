@@ -121,7 +121,7 @@ type Lane struct {
 	reporter reporter
 
 	standing standing
-	aside    *redis.Client // for what must not wait in the queue, or keep others waiting
+	aside    aside
 	probes   chan struct{} // holds at most one wish to look at the backend at once
 
 	tried   chan struct{} // closed after the first attempt to connect
@@ -146,7 +146,7 @@ func Open(cfg Config) *Lane {
 		reporter: reporter{told: unreported},
 		wake:     make(chan struct{}, 1),
 		probes:   make(chan struct{}, 1),
-		aside:    redis.NewClient(options(cfg)),
+		aside:    aside{cfg: cfg},
 		tried:    make(chan struct{}),
 		stop:     stop,
 		stopped:  make(chan struct{}),
@@ -162,7 +162,7 @@ func Open(cfg Config) *Lane {
 func (l *Lane) Close() {
 	l.stop()
 	<-l.stopped
-	_ = l.aside.Close() // nothing is under way: whoever asks ends before
+	l.aside.close() // nothing is under way: whoever asks ends before
 }
 
 // Flush waits until everything that is queued by now has been answered, or until ctx

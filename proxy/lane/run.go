@@ -61,13 +61,15 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	l.up()
 	err := s.stands(g) // not before requests are taken
 	up()
-	tick := time.NewTicker(probeEvery)
+	tick := time.NewTicker(s.probeInterval())
 	defer tick.Stop()
-	for token := always; err == nil; {
+	for token := s.token; err == nil; {
 		if s.token != token {
 			token = s.token
-			err = s.stands(g)
 			tick.Reset(s.probeInterval())
+			if err = s.stands(g); err != nil {
+				break
+			}
 		}
 		select {
 		case <-l.wake:
@@ -77,6 +79,7 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 			err = s.batch(ctx)
 		case <-tick.C:
 			l.again()
+			l.aside.rest()
 			l.report(State(l.state.Load()), l.noVote(), g) // if there were too many changes to log them all
 			if err = s.probe(ctx); err == nil {
 				err = s.lookAgain(ctx)

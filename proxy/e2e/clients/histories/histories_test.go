@@ -15,7 +15,7 @@ import (
 // lossOfMemory lets backends of every second history forget. The proxy does not yet
 // keep a backend that forgot from voting: such histories find two holders and numbers
 // that fall, which shows that the checkers see them. To be true once it does.
-const lossOfMemory = false
+const lossOfMemory = true
 
 var (
 	seed      = flag.Int64("seed", -1, "play the history of this seed alone")
