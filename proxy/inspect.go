@@ -17,6 +17,7 @@ import (
 	"redlockproxy/proxy/lane"
 	"redlockproxy/proxy/look"
 	"redlockproxy/proxy/status"
+	"redlockproxy/resp"
 	"redlockproxy/quorum"
 )
 
@@ -92,7 +93,7 @@ func noteHeld(h look.Held, answer look.Answer) string {
 
 // lookConfig is how to look at the backends of these lanes.
 func lookConfig(configs []lane.Config) look.Config {
-	cfg := look.Config{Limit: lookLimit}
+	cfg := look.Config{Hidden: func(key string) bool { return key == resp.ReservedKey }, Limit: lookLimit}
 	for _, c := range configs {
 		cfg.Backends = append(cfg.Backends, look.Backend{Name: c.Name, Options: c.Options})
 	}
