@@ -17,8 +17,8 @@ import (
 	"redlockproxy/proxy/lane"
 	"redlockproxy/proxy/look"
 	"redlockproxy/proxy/status"
-	"redlockproxy/resp"
 	"redlockproxy/quorum"
+	"redlockproxy/resp"
 )
 
 // Inspect writes what each backend holds under a key, and what the group would answer.

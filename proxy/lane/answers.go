@@ -85,7 +85,7 @@ func (s *session) deliver(it item, answer quorum.Answer) {
 	if why := refusesWrites(answer.Err); why != "" {
 		s.lane.warn(WarnWrites, why)
 	}
-	if !s.counts && answer.Vote != quorum.Failed {
+	if answer.Vote != quorum.Failed && !(s.counts && s.right.covers(it.call.Op)) {
 		answer = quorum.Answer{Vote: quorum.Failed, Err: errLearner}
 	}
 	if answer.Err != nil {

@@ -51,7 +51,7 @@ func (l *Lane) change(err error) {
 
 // serve opens the queue and sends batches until the connection fails or ctx ends.
 func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()) error {
-	s := session{lane: l, conn: conn, dialect: g.dialect(), token: l.standing.meets(l.cfg.Admission, g)}
+	s := session{lane: l, conn: conn, dialect: g.dialect(), right: l.standing.meets(l.cfg.Admission, g)}
 	defer l.standing.leaves()
 	// A read that waits for the backend knows nothing of ctx's end; closing the
 	// connection under it does.
@@ -63,9 +63,9 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	up()
 	tick := time.NewTicker(s.probeInterval())
 	defer tick.Stop()
-	for token := s.token; err == nil; {
-		if s.token != token {
-			token = s.token
+	for known := s.right; err == nil; {
+		if s.right != known {
+			known = s.right
 			tick.Reset(s.probeInterval())
 			if err = s.stands(g); err != nil {
 				break
@@ -105,7 +105,7 @@ const probeEvery = time.Second
 const learnerProbe = 50 * time.Millisecond
 
 func (s *session) probeInterval() time.Duration {
-	if s.token == "" {
+	if s.right.token == "" {
 		return learnerProbe
 	}
 	return probeEvery
@@ -116,8 +116,8 @@ type session struct {
 	lane    *Lane
 	conn    connection
 	dialect dialect
-	token   string // with which the backend votes, "" if it does not: see standing
-	counts  bool   // whether the votes that are delivered count
+	right   right // by which the backend votes: see standing
+	counts  bool  // whether the votes that are delivered count
 
 	// Of the batch under way, in memory that serves all batches.
 	items  []item

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"redlockproxy/quorum"
 	"redlockproxy/quorum/admission"
 )
 
@@ -27,7 +28,7 @@ type standing struct {
 const always = "always"
 
 // meets begins a connection to a process: what was known of another does not count.
-func (st *standing) meets(rule *admission.Rule, g Greeting) (token string) {
+func (st *standing) meets(rule *admission.Rule, g Greeting) (right right) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.runID != g.RunID {
@@ -35,7 +36,7 @@ func (st *standing) meets(rule *admission.Rule, g Greeting) (token string) {
 	}
 	st.connected = true
 	st.judge(rule, g.Marker)
-	return st.token(rule)
+	return st.right(rule)
 }
 
 func (st *standing) judge(rule *admission.Rule, text string) {
@@ -46,9 +47,9 @@ func (st *standing) judge(rule *admission.Rule, text string) {
 }
 
 // sees takes what stood at the end of a pipeline: the marker, and what the backend's
-// clock showed between two readings of our own. It returns the token with which the
-// backend votes by now, "" if it does not.
-func (st *standing) sees(rule *admission.Rule, text string, shown time.Time, asked, heard time.Duration) string {
+// clock showed between two readings of our own. It returns the right with which the
+// backend votes by now.
+func (st *standing) sees(rule *admission.Rule, text string, shown time.Time, asked, heard time.Duration) right {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if text != st.text {
@@ -57,7 +58,7 @@ func (st *standing) sees(rule *admission.Rule, text string, shown time.Time, ask
 	if !shown.IsZero() && !st.clock.Add(shown, asked, heard) {
 		st.jumped = true
 	}
-	return st.token(rule)
+	return st.right(rule)
 }
 
 // leaves ends a connection.
@@ -67,15 +68,25 @@ func (st *standing) leaves() {
 	st.mu.Unlock()
 }
 
-func (st *standing) token(rule *admission.Rule) string {
+// A right is what a backend may vote about, and the token that it has it by. Without a
+// token it has none.
+type right struct {
+	token   string
+	numbers bool
+}
+
+func (st *standing) right(rule *admission.Rule) right {
 	switch {
 	case rule == nil:
-		return always
-	case st.is != admission.Admitted || st.jumped:
-		return ""
+		return right{always, true}
+	case st.is != admission.Admitted && st.is != admission.Locking || st.jumped:
+		return right{}
 	}
-	return st.marker.Token
+	return right{st.marker.Token, st.is == admission.Admitted}
 }
+
+// covers tells whether the right is one to vote about an operation.
+func (r right) covers(op quorum.Op) bool { return r.numbers || !admission.AboutNumbers(op) }
 
 func (st *standing) foreign() (admission.Marker, bool) {
 	st.mu.Lock()
@@ -138,9 +149,9 @@ func (s *session) see(e last) (count bool) {
 	if err != nil && isReply(err) {
 		s.lane.warn(WarnClock, noClock)
 	}
-	before := s.token
-	s.token = s.lane.standing.sees(rule, text, shown, e.asked, heard)
-	return before != "" && before == s.token
+	before := s.right
+	s.right = s.lane.standing.sees(rule, text, shown, e.asked, heard)
+	return before.token != "" && before == s.right
 }
 
 // markerText is the marker's text, "" if there is none. ok is false without an answer.
@@ -166,11 +177,11 @@ func shownBy(cmd *redis.Cmd) (time.Time, error) {
 	return timeOf(list)
 }
 
-// stands makes the lane's state what the session's token says. It returns an error if
+// stands makes the lane's state what the session's right says. It returns an error if
 // the backend turned out to be another group's.
 func (s *session) stands(g Greeting) error {
 	state := Voter
-	if s.token == "" {
+	if s.right.token == "" {
 		state = Learner
 	}
 	if m, ok := s.lane.standing.foreign(); ok {
@@ -181,7 +192,7 @@ func (s *session) stands(g Greeting) error {
 	return nil
 }
 
-// noVote is why the backend's votes do not count, nil if they do.
+// noVote is why the backend's votes do not count, or not all, nil if they do.
 func (l *Lane) noVote() error {
 	if l.cfg.Admission == nil {
 		return nil
@@ -191,6 +202,8 @@ func (l *Lane) noVote() error {
 		return errors.New("its clock jumped, or ours did")
 	case look.Standing == admission.Learning:
 		return errors.New("it is being refilled")
+	case look.Standing == admission.Locking:
+		return errors.New("it votes about locks, and not yet about numbers")
 	case look.Standing == admission.Founding:
 		return errors.New("the group is being founded")
 	case look.Standing == admission.Brief:

@@ -120,7 +120,7 @@ func (k *Keeper) demote(ctx context.Context, i int, s *state, now time.Time) {
 			return 0, err
 		}
 		rule := k.cfg.Rule(i, len(k.members))
-		if mark, standing := rule.Judge(text, m.Look().RunID); standing == Admitted || standing == Brief {
+		if mark, standing := rule.Judge(text, m.Look().RunID); standing == Admitted || standing == Locking || standing == Brief {
 			mark.Role, mark.Token = Learner, newToken()
 			if _, err := swap(ctx, m, text, mark.String()); err != nil {
 				return 0, err
