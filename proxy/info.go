@@ -102,9 +102,9 @@ func (s *Server) infoQuorum() []string {
 			drift = fmt.Sprintf("%.3f", *b.Drift)
 		}
 		rows = append(rows, fmt.Sprintf("backend%d:address=%s,state=%s,state_seconds=%d,role=%s,round_trip_ms=%.3f,clock_drift_ms=%s,"+
-			"restarts=%d,refills=%d,debts=%d,debts_lost=%d,waiting=%d,granted=%d,refused=%d,failed=%d,warnings=%s",
+			"restarts=%d,refills=%d,debts=%d,debts_lost=%d,waiting=%d,granted=%d,refused=%d,failed=%d,warnings=%s,reason=%s",
 			i, b.Name, b.State, int(b.Since), b.Role, b.RoundTrip, drift,
-			b.Restarts, b.Refills, b.Debts, b.DebtsLost, b.Waiting, b.Granted, b.Refused, b.Failed, dash(strings.Join(b.Warnings, "|"))))
+			b.Restarts, b.Refills, b.Debts, b.DebtsLost, b.Waiting, b.Granted, b.Refused, b.Failed, dash(strings.Join(b.Warnings, "|")), dash(oneField(b.Reason))))
 	}
 	n := len(s.lanes)
 	return append([]string{
@@ -118,6 +118,11 @@ func (s *Server) infoQuorum() []string {
 		fmt.Sprintf("stale_fencing_token_rejections:%d", s.metrics.Stales()),
 		fmt.Sprintf("log_lines_dropped:%d", s.droppedLines()),
 	}, rows...)
+}
+
+// oneField makes a text fit into a row of fields: without commas and line breaks.
+func oneField(text string) string {
+	return strings.NewReplacer(",", ";", "\r", " ", "\n", " ").Replace(text)
 }
 
 // configGet answers CONFIG GET: the few settings that clients ask a Redis for.
