@@ -40,7 +40,7 @@ func TestBackendThatForgotGivesNoLockAway(t *testing.T) {
 			}
 			// Until the proxy has looked at the clock again, and has made sure that it
 			// was not its own that jumped, the backend still votes.
-			redistest.Eventually(t, 5*time.Second, "the jump is seen", func() bool { return strings.Contains(g.proxy.Output(), "its clock jumped") })
+			redistest.Eventually(t, 5*time.Second, "the jump is seen", func() bool { return strings.Contains(g.proxy.Output(), "no vote until it has been right") })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

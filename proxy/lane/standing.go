@@ -22,6 +22,7 @@ type standing struct {
 	is        admission.Standing
 	clock     admission.Clock
 	jumped    bool
+	seen      time.Time // when the clock was last looked at
 }
 
 // always is the token of a backend that needs no admission.
@@ -55,8 +56,9 @@ func (st *standing) sees(rule *admission.Rule, text string, shown time.Time, ask
 	if text != st.text {
 		st.judge(rule, text)
 	}
-	if !shown.IsZero() && !st.clock.Add(shown, asked, heard) {
-		st.jumped = true
+	if !shown.IsZero() {
+		st.seen = time.Now()
+		st.jumped = !st.clock.Add(shown, asked, heard) || st.jumped
 	}
 	return st.right(rule)
 }
@@ -99,7 +101,7 @@ func (l *Lane) Look() admission.Look {
 	l.standing.mu.Lock()
 	defer l.standing.mu.Unlock()
 	st := &l.standing
-	return admission.Look{Connected: st.connected, RunID: st.runID, Marker: st.marker, Standing: st.is, Jumped: st.jumped}
+	return admission.Look{Connected: st.connected, RunID: st.runID, Marker: st.marker, Standing: st.is, Jumped: st.jumped, ClockSeen: st.seen}
 }
 
 // ResetClock implements admission.Member.

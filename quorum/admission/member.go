@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"redlockproxy/quorum"
 )
@@ -34,6 +35,8 @@ type Look struct {
 	Marker    Marker
 	Standing  Standing
 	Jumped    bool // its clock did, or ours, since ResetClock; its votes do not count
+
+	ClockSeen time.Time // when its clock was last looked at
 }
 
 // Votes tells whether the backend's votes count, at least about locks.

@@ -29,6 +29,7 @@ type Gate struct {
 	standing admission.Standing
 	clock    admission.Clock
 	jumped   bool
+	seen     time.Time
 	runID    string
 }
 
@@ -115,6 +116,7 @@ func (g *Gate) saw(text string, sent time.Duration) string {
 		g.text = text
 		g.marker, g.standing = g.rule.Judge(text, runID)
 	}
+	g.seen = now
 	if !g.clock.Add(g.fake.Shows(now), sent, now.Sub(g.began)) {
 		g.jumped = true
 	}
@@ -126,7 +128,7 @@ func (g *Gate) Look() admission.Look {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return admission.Look{
-		Connected: g.runID != "" && g.fake.reachable(), RunID: g.runID, Marker: g.marker, Standing: g.standing, Jumped: g.jumped,
+		Connected: g.runID != "" && g.fake.reachable(), RunID: g.runID, Marker: g.marker, Standing: g.standing, Jumped: g.jumped, ClockSeen: g.seen,
 	}
 }
 
