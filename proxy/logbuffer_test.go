@@ -106,7 +106,7 @@ func TestClosingTheLogWritesWhatWaits(t *testing.T) {
 func TestConsoleLogHasOneLineForEachEvent(t *testing.T) {
 	var out bytes.Buffer
 	b := newLogBuffer(logFormat(conf.Log{Format: "console"}, &out))
-	log := newLogger(conf.Log{Level: "info"}, b)
+	XX
 	for i := range 3 {
 		log.Info().Int("n", i).Msg("event")
 	}

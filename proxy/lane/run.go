@@ -18,6 +18,7 @@ func (l *Lane) run(ctx context.Context) {
 	tried := sync.OnceFunc(func() { close(l.tried) })
 	defer tried()
 	for ctx.Err() == nil {
+		l.forgetRelogin()
 		conn, greeting, err := l.connect(ctx)
 		if err == nil {
 			backoff = l.cfg.BackoffMin
@@ -80,6 +81,8 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 			err = s.probe(ctx)
 		case <-l.probes:
 			err = s.probe(ctx)
+		case <-l.logins:
+			err = s.login(ctx)
 		case <-ctx.Done():
 			err = errClosed
 		}
