@@ -2,6 +2,7 @@ package lane
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -191,12 +192,19 @@ func (s *session) words(i int) []any {
 
 // exec sends a pipeline and returns the trouble with the connection, if there was any.
 // The error that the pipeline itself gives is that of some command, and each has its
-// own.
+// own; or else it is the backend's to the login that go-redis sends first on a new
+// connection, and nothing was done after it.
 func exec(ctx context.Context, pipe redis.Pipeliner) error {
-	if _, err := pipe.Exec(ctx); err != nil && !isReply(err) {
+	cmds, err := pipe.Exec(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case !isReply(err):
 		return err
+	case slices.ContainsFunc(cmds, func(c redis.Cmder) bool { return c.Err() != nil }):
+		return nil
 	}
-	return nil
+	return fmt.Errorf("login: %w", err)
 }
 
 // stamp gives a command the trouble that it met: go-redis leaves commands without an
