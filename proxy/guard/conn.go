@@ -130,6 +130,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 }
 
 func (c *Conn) parse() {
+	c.follow()
 	n, f := c.parser.feed(c.in[c.next:c.end], c.authenticated.Load())
 	c.next += n
 	if f == nil && !c.share.hold(cap(c.parser.out)) {

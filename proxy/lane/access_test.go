@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"redlockproxy/proxy/redistest"
 	"redlockproxy/quorum"
@@ -87,6 +88,7 @@ func TestBackendThatIsDownIsMetWithTheNewestPassword(t *testing.T) {
 	user(server, "new")
 	a := NewAccess(Login{User: "u", Password: "old"})
 	cfg, log := logged(testConfig(a.Options("tcp", server.Addr())))
+	cfg.BackoffMin, cfg.BackoffMax = time.Second, time.Second // it does not try again while the password changes
 	l := Open(cfg)
 	t.Cleanup(l.Close)
 	<-l.Tried()
@@ -96,6 +98,12 @@ func TestBackendThatIsDownIsMetWithTheNewestPassword(t *testing.T) {
 	a.Replace(Login{User: "u", Password: "new"})
 	l.Relogin()
 	eventually(t, "the lane is up", func() bool { return l.State() == Voter })
+	for range 20 { // between any two of them a login could have its turn
+		numbered(t, l)
+	}
+	if log.lines("new credentials") != 0 {
+		t.Errorf("it logged in twice: %s", log)
+	}
 }
 
 func TestRenewedCertificateServesTheNextConnection(t *testing.T) {
