@@ -84,7 +84,9 @@ func inspectAll(ctx context.Context, cfg conf.Config, readFile func(string) ([]b
 // there is to say the command prints.
 func quiet(cfg conf.Config) *Server {
 	redis.SetLogger(libraryLog{zerolog.Nop()})
-	return &Server{cfg: cfg, log: zerolog.Nop()}
+	s := &Server{log: zerolog.Nop()}
+	s.settings.Store(&cfg)
+	return s
 }
 
 // judge says what is to be known of each backend, and which must not be used.

@@ -48,7 +48,7 @@ func (s *Server) infoSection(name string) []string {
 	case "server":
 		up := time.Since(s.started)
 		return []string{
-			"redis_version:" + s.cfg.Server.AdvertisedVersion,
+			"redis_version:" + s.cfg().Server.AdvertisedVersion,
 			"redis_mode:standalone",
 			"redlock_proxy_version:" + s.version,
 			"os:" + runtime.GOOS + " " + runtime.GOARCH,
@@ -61,7 +61,7 @@ func (s *Server) infoSection(name string) []string {
 	case "clients":
 		return []string{
 			fmt.Sprintf("connected_clients:%d", s.clients.count()),
-			fmt.Sprintf("maxclients:%d", s.cfg.Server.MaxClients),
+			fmt.Sprintf("maxclients:%d", s.cfg().Server.MaxClients),
 			"blocked_clients:0",
 		}
 	case "memory":
@@ -108,7 +108,7 @@ func (s *Server) infoQuorum() []string {
 	}
 	n := len(s.lanes)
 	return append([]string{
-		"group:" + s.cfg.Group.Name,
+		"group:" + s.cfg().Group.Name,
 		"topology:" + s.topology,
 		fmt.Sprintf("backends:%d", n),
 		fmt.Sprintf("quorum:%d", quorum.Majority(n)),
@@ -130,12 +130,12 @@ func (s *Server) configGet(patterns []string) resp.Reply {
 	settings := [][2]string{
 		{"appendonly", "no"},
 		{"databases", "1"},
-		{"maxclients", strconv.Itoa(s.cfg.Server.MaxClients)},
+		{"maxclients", strconv.Itoa(s.cfg().Server.MaxClients)},
 		{"maxmemory", "0"},
 		{"maxmemory-policy", "noeviction"},
 		{"replica-read-only", "yes"},
 		{"save", ""},
-		{"timeout", strconv.Itoa(int(s.cfg.Server.Idle.Seconds()))},
+		{"timeout", strconv.Itoa(int(s.cfg().Server.Idle.Seconds()))},
 	}
 	found := resp.Map{}
 	for _, p := range patterns { // in the order in which they are asked for, each once

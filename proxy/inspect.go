@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/mattn/go-isatty"
-	"github.com/redis/go-redis/v9"
-	"github.com/rs/zerolog"
 
 	"redlockproxy/conf"
 	"redlockproxy/proxy/lane"
@@ -25,9 +23,7 @@ import (
 // The error says that too few backends answer for that. It takes every backend that
 // answers for one that votes.
 func Inspect(ctx context.Context, cfg conf.Config, key string, out io.Writer, readFile func(string) ([]byte, error)) error {
-	redis.SetLogger(libraryLog{zerolog.Nop()}) // what it would print, the table says
-	s := &Server{cfg: cfg, log: zerolog.Nop()}
-	configs, err := s.laneConfigs(readFile)
+	configs, err := quiet(cfg).laneConfigs(readFile)
 	if err != nil {
 		return err
 	}

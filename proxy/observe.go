@@ -41,7 +41,7 @@ func (o observed) Server() metrics.Server {
 	s := o.s
 	now := metrics.Server{
 		Quorum:  quorum.Majority(len(s.lanes)),
-		Clients: s.clients.count(), MaxClients: s.cfg.Server.MaxClients,
+		Clients: s.clients.count(), MaxClients: s.cfg().Server.MaxClients,
 		Connections: s.stats.connections.Load(), Commands: s.stats.commands.Load(),
 		Limits:          make(map[string]int64, len(s.stats.limits)),
 		LogLinesDropped: s.droppedLines(),

@@ -61,7 +61,7 @@ func TestStartThatFailsCanStillSayWhy(t *testing.T) {
 		cfg := settings(t, nil, "LOG_FORMAT="+format)
 		cfg.Server.Listen = taken.Addr().String()
 		var errs closable
-		err = proxy.Run(t.Context(), cfg, "test", io.Discard, &errs, os.ReadFile)
+		err = proxy.Run(t.Context(), cfg, "test", io.Discard, &errs, os.ReadFile, proxy.Reload{})
 		if err == nil || !strings.Contains(err.Error(), "server.listen") {
 			t.Errorf("%v", err)
 		}

@@ -172,11 +172,11 @@ func (l *Lane) greet(ctx context.Context, c connection) (Greeting, error) {
 	for i, script := range scripts {
 		loads[i] = pipe.Do(ctx, "SCRIPT", "LOAD", script.text)
 	}
-	if _, err := pipe.Exec(ctx); err != nil && !isReply(err) {
+	if err := exec(ctx, pipe); err != nil {
 		return Greeting{}, err
 	}
 	for _, load := range loads {
-		// A login that failed and a backend that is still loading show here.
+		// A login that is missing and a backend that is still loading show here.
 		if err := load.Err(); err != nil {
 			return Greeting{}, err
 		}

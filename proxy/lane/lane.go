@@ -19,8 +19,8 @@ type Config struct {
 	Index int    // the backend's place in its group, from 0
 	Name  string // how the backend is called in logs: its address, never a credential
 
-	// Options say where the backend is and how to log in. Lane sets everything in
-	// them that its promises depend on.
+	// Options say where the backend is and how to log in; see Access.Options. Lane sets
+	// everything in them that its promises depend on.
 	Options redis.Options
 
 	Connect time.Duration // limit for a TCP connection; five of it for the whole greeting
@@ -123,6 +123,7 @@ type Lane struct {
 	standing standing
 	aside    aside
 	probes   chan struct{} // holds at most one wish to look at the backend at once
+	logins   chan struct{} // holds at most one wish to show the credentials again
 
 	tried   chan struct{} // closed after the first attempt to connect
 	stop    context.CancelFunc
@@ -146,6 +147,7 @@ func Open(cfg Config) *Lane {
 		reporter: reporter{told: unreported},
 		wake:     make(chan struct{}, 1),
 		probes:   make(chan struct{}, 1),
+		logins:   make(chan struct{}, 1),
 		aside:    aside{cfg: cfg},
 		tried:    make(chan struct{}),
 		stop:     stop,

@@ -2,6 +2,7 @@ package lane
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -18,6 +19,7 @@ func (l *Lane) run(ctx context.Context) {
 	tried := sync.OnceFunc(func() { close(l.tried) })
 	defer tried()
 	for ctx.Err() == nil {
+		l.forgetRelogin()
 		conn, greeting, err := l.connect(ctx)
 		if err == nil {
 			backoff = l.cfg.BackoffMin
@@ -86,6 +88,8 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 			}
 		case <-l.probes:
 			err = s.probe(ctx)
+		case <-l.logins:
+			err = s.login(ctx)
 		case <-ctx.Done():
 			err = errClosed
 		}
@@ -195,12 +199,19 @@ func (s *session) words(i int) []any {
 
 // exec sends a pipeline and returns the trouble with the connection, if there was any.
 // The error that the pipeline itself gives is that of some command, and each has its
-// own.
+// own; or else it is the backend's to the login that go-redis sends first on a new
+// connection, and nothing was done after it.
 func exec(ctx context.Context, pipe redis.Pipeliner) error {
-	if _, err := pipe.Exec(ctx); err != nil && !isReply(err) {
+	cmds, err := pipe.Exec(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case !isReply(err):
 		return err
+	case slices.ContainsFunc(cmds, func(c redis.Cmder) bool { return c.Err() != nil }):
+		return nil
 	}
-	return nil
+	return fmt.Errorf("login: %w", err)
 }
 
 // stamp gives a command the trouble that it met: go-redis leaves commands without an
