@@ -127,7 +127,7 @@ func TestEmptyBackendVotesAgainSoonAndNotBeforeItHasEverything(t *testing.T) {
 	g.backends[4].Restart()
 	start := time.Now()
 	redistest.Eventually(t, 20*time.Second, "it votes again", func() bool {
-		if faults.Voters(g.proxy) < 5 {
+		if g.proxy.Voters() < 5 {
 			return false
 		}
 		if n := g.backends[4].MustDo("DBSIZE").(int64); n < locks {
@@ -152,7 +152,7 @@ func TestHolderKeepsItsLockThroughARollingRestart(t *testing.T) {
 		redistest.Eventually(t, 20*time.Second, "it votes again", func() bool {
 			g.want(t, int64(1), "EVAL", extendScript, "1", "lock", "a", "4000")
 			g.want(t, nil, "SET", "lock", "b", "NX", "PX", "4000")
-			return faults.Voters(g.proxy) == 5 && g.backends.Holding("lock") == 5
+			return g.proxy.Voters() == 5 && g.backends.Holding("lock") == 5
 		})
 	}
 	g.want(t, int64(1), "EVAL", releaseScript, "1", "lock", "a")

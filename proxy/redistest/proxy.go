@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -273,4 +274,21 @@ func (p *Proxy) parse(lines []string) []map[string]any {
 		}
 	}
 	return logs
+}
+
+// Voters is how many backends vote by now, as the proxy itself says; 0 if it does not
+// answer.
+func (p *Proxy) Voters() int {
+	reply, err := p.Do("INFO", "quorum")
+	text, _ := reply.(string)
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "voters:"); ok {
+			n, _ := strconv.Atoi(value)
+			return n
+		}
+	}
+	return 0
 }
