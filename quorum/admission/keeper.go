@@ -59,6 +59,9 @@ const (
 	// founding is how long a proxy that founds a group is given to let the last founder
 	// vote, before it is refilled like a learner.
 	founding = 2 * time.Second
+	// patience is how long nothing can be decided before that is reported: at a start it
+	// is usual for a moment.
+	patience = time.Second
 	// retryMin and retryMax bound the pause after a try that did not work.
 	retryMin, retryMax = 100 * time.Millisecond, 2 * time.Second
 )
@@ -75,9 +78,11 @@ type Keeper struct {
 
 	mu     sync.Mutex
 	states []state
-	reason string // why nothing can be decided; "" if it can
-	seen   bool   // a voter of this group, at any time
-	found  bool   // a founding is under way
+	reason string    // why nothing can be decided; "" if it can
+	since  time.Time // when that was found first
+	told   string    // the reason that was reported last
+	seen   bool      // a voter of this group, at any time
+	found  bool      // a founding is under way
 }
 
 // state is what the keeper remembers of one backend.
@@ -165,6 +170,9 @@ func (k *Keeper) step(ctx context.Context) {
 					reason = "the group is new and being founded"
 					k.foundOnce(ctx)
 				}
+			case voters == 0 && !k.seen && allNew(looks):
+				reason = fmt.Sprintf("the group looks new, and %d of its %d backends can be reached: "+
+					"it is founded when all can, since the others may know better", connected, len(looks))
 			case lockers >= needed:
 				k.refill(ctx, i, fromLockers, false)
 			default:
@@ -184,10 +192,15 @@ func (k *Keeper) step(ctx context.Context) {
 	if voters >= quorum.Majority(len(looks)) {
 		reason = ""
 	}
-	if reason != k.reason && reason != "" {
+	if (reason == "") != (k.reason == "") {
+		k.since = time.Now()
+	}
+	if k.reason = reason; reason == "" {
+		k.told = ""
+	} else if reason != k.told && time.Since(k.since) > patience {
+		k.told = reason
 		k.report(Event{Backend: -1, Kind: Waiting, Text: reason})
 	}
-	k.reason = reason
 }
 
 // remember notes since when each backend has been without a vote.
@@ -205,7 +218,7 @@ func (k *Keeper) remember(looks []Look) {
 // allNew tells whether no backend has ever had a marker, for all that can be seen.
 func allNew(looks []Look) bool {
 	for _, l := range looks {
-		if l.Standing != Founding && (l.Standing != Unmarked || l.Marker != Marker{}) {
+		if l.Connected && l.Standing != Founding && (l.Standing != Unmarked || l.Marker != Marker{}) {
 			return false
 		}
 	}
@@ -217,10 +230,10 @@ func allNew(looks []Look) bool {
 // there can be is, and then the backend votes about locks. Numbers are known only if
 // every backend can be asked for the highest that it has kept.
 func (k *Keeper) tooFew(ctx context.Context, i, voters, connected int) string {
-	if left := k.cfg.Long - time.Since(k.states[i].since); left > 0 {
+	if end := k.states[i].since.Add(k.cfg.Long); time.Now().Before(end) {
 		return fmt.Sprintf("%d of %d backends have kept their memory, too few to refill the others from: "+
 			"locks of before are waited out, at most until %s; if none matters, \"redlock-proxy init\" ends the wait",
-			voters, len(k.members), time.Now().Add(left).UTC().Format("2006-01-02 15:04:05 MST"))
+			voters, len(k.members), end.UTC().Format("2006-01-02 15:04:05 MST"))
 	}
 	if connected == len(k.members) {
 		k.refill(ctx, i, fromAll, false)
@@ -244,6 +257,12 @@ func (k *Keeper) refill(ctx context.Context, i int, from origin, numbers bool) {
 			k.report(Event{Backend: i, Kind: Refilling, Text: "it may have forgotten: no vote until it is refilled from the others"})
 		}
 		if err := r.run(ctx); err != nil {
+			if text, votes := votesNow(ctx, r); votes {
+				// Another proxy was quicker. The blocks that are this one's are its to end.
+				r.admitted = text
+				k.jobs.Go(func() { r.unblock(ctx) })
+				return 0, nil
+			}
 			return 0, err
 		}
 		k.members[i].Probe()
