@@ -60,7 +60,7 @@
 //   - A6. A block ends as soon as it can be told whose the key is. While it is there the
 //     backend has not voted under that key since it forgot, so that the rule goes on to
 //     hold.
-//     [TestBlockEndsWhenTheContentionIsOver]
+//     [TestBlockEndsWhenTheContentionIsOver, TestBlockOfASlowerProxyEndsToo]
 //
 // # A new group, and one that has lost too much
 //

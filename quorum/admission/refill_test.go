@@ -208,6 +208,30 @@ func TestBlockEndsWhenTheContentionIsOver(t *testing.T) {
 	}
 }
 
+// A6: the proxy that blocked the key is not the one that admits the backend.
+func TestBlockOfASlowerProxyEndsToo(t *testing.T) {
+	virtual(t, 5, func(t *testing.T, r *rig) {
+		p, other := r.founded(), r.proxy()
+		other.await("it knows the voters", func() bool { return other.voters() == 5 })
+		const tag = "~rl:AAAAAAAAAAAAAAAA"
+		for i := range 4 {
+			r.fakes[i].Plant("L", quorum.Stored([]string{"a", "a", "b", "b"}[i]+tag), 5*time.Second)
+		}
+		r.crash(4)
+		for _, l := range other.aside {
+			l.Hold(30 * ms)
+		}
+		for r.holds(4, "L") != "block" {
+			time.Sleep(ms / 2)
+		}
+		p.aside[4].Hold(time.Second)
+		other.await("the other admits it", func() bool { return other.heard(admission.Readmitted) })
+		r.fakes[2].Remove("L")
+		r.fakes[3].Remove("L")
+		p.await("the block ends", func() bool { return r.holds(4, "L") == "a" })
+	})
+}
+
 // A source that forgets while it is read from is none, and the refill begins again.
 func TestRefillTrustsNoSourceThatForgetsMeanwhile(t *testing.T) {
 	virtual(t, 5, func(t *testing.T, r *rig) {
