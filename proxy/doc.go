@@ -38,7 +38,15 @@
 // redcon owns a goroutine per client, which owns the client's session. Commands of a
 // pipeline run in goroutines that the session waits for. A lane owns one goroutine
 // and its connection. The Server owns the lanes, and ends them after the last client
-// has gone. Run owns the goroutine that writes the log.
+// has gone. Run owns the goroutine that writes the log, and is itself the one that
+// reloads.
+//
+// # A reload
+//
+// The configuration in force is one immutable value behind a pointer, and so are the
+// guard's rules for clients, the limits of scripts, and how to get into each backend.
+// Reload makes all of the new ones first, which may fail, and then puts them in place of
+// the old, which can't. Whoever works with an old one ends with it.
 //
 // redcon's types stay in server.go, go-redis's in package lane, Lua's in package
 // lua. What a client hears is a resp.Reply until the last moment.
