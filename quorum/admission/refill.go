@@ -269,16 +269,9 @@ func (r *refill) settle(ctx context.Context, keys []quorum.Key) (left []quorum.K
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	reads, err := r.readSources(ctx, keys)
+	reads, now, err := r.look(ctx, keys)
 	if err != nil {
 		return nil, err
-	}
-	now, text, err := read(ctx, r.members[r.index], keys)
-	if err != nil {
-		return nil, err
-	}
-	if text != r.learning {
-		return nil, errMoved
 	}
 	var ops []quorum.Op
 	var changed []quorum.Key
@@ -294,6 +287,18 @@ func (r *refill) settle(ctx context.Context, keys []quorum.Key) (left []quorum.K
 		changed = append(changed, key)
 	}
 	return r.apply(ctx, ops, changed)
+}
+
+// look reads keys on the sources and on the learner, whose marker must be the expected.
+func (r *refill) look(ctx context.Context, keys []quorum.Key) (reads [][]quorum.Held, now []quorum.Held, err error) {
+	if reads, err = r.readSources(ctx, keys); err != nil {
+		return nil, nil, err
+	}
+	now, text, err := read(ctx, r.members[r.index], keys)
+	if err == nil && text != r.learning {
+		err = errMoved
+	}
+	return reads, now, err
 }
 
 // judge decides what the learner must hold.
