@@ -74,25 +74,6 @@ func (r *refill) run(ctx context.Context) error {
 	return err
 }
 
-// fillFromSources settles every key that enough sources have to the end.
-func (r *refill) fillFromSources(ctx context.Context) error {
-	scanned := 0
-	for i, s := range r.sources {
-		if err := r.fill(ctx, i); err == nil {
-			if text, err := marker(ctx, s); err == nil && text == s.text {
-				scanned++
-			}
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	if scanned < r.needed() {
-		return errFew
-	}
-	return nil
-}
-
 // begin takes the learner's vote for every proxy, or joins one that refills it already.
 func (r *refill) begin(ctx context.Context, learner Member) error {
 	look := learner.Look()

@@ -132,3 +132,22 @@ func (r *refill) readSources(ctx context.Context, keys []quorum.Key) ([][]quorum
 	}
 	return reads, nil
 }
+
+// fillFromSources settles every key that enough sources have to the end.
+func (r *refill) fillFromSources(ctx context.Context) error {
+	scanned := 0
+	for i, s := range r.sources {
+		if err := r.fill(ctx, i); err == nil {
+			if text, err := marker(ctx, s); err == nil && text == s.text {
+				scanned++
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	if scanned < r.needed() {
+		return errFew
+	}
+	return nil
+}
