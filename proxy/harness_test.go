@@ -127,6 +127,11 @@ func (w *world) start(backends []string, voters int, lines ...string) {
 	}
 	w.addr = addr.String()
 	w.t.Cleanup(w.server.Shutdown)
+	w.t.Cleanup(func() {
+		if w.t.Failed() {
+			w.t.Logf("the proxy's log begins with:\n%.6000s", w.logs)
+		}
+	})
 	w.awaitLogged(voters, func(l line) bool { return l["state"] == "voter" })
 }
 

@@ -161,8 +161,8 @@ func (k *Keeper) step(ctx context.Context) {
 			k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) { return 0, k.lengthen(ctx, i) })
 		case Unmarked, Founding, Learning:
 			switch {
-			case look.Standing == Founding && (k.found || time.Since(k.states[i].since) < founding):
-				// Whoever founds the group is about to let it vote.
+			case k.found:
+				// It is about to vote, whatever was seen of it before.
 			case voters >= needed:
 				k.refill(ctx, i, fromVoters, false)
 			case voters == 0 && connected == len(looks) && !k.seen && allNew(looks):
@@ -251,8 +251,12 @@ func (k *Keeper) numbersWait(voters, connected int) string {
 
 // refill begins to refill a backend, or to tell it of the numbers alone.
 func (k *Keeper) refill(ctx context.Context, i int, from origin, numbers bool) {
+	young := time.Since(k.states[i].since) < founding
 	k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) {
-		r := &refill{rule: k.cfg.Rule(i, len(k.members)), index: i, members: k.members, from: from, numbers: numbers, seed: k.seed}
+		r := &refill{
+			rule: k.cfg.Rule(i, len(k.members)), index: i, members: k.members, from: from, numbers: numbers, seed: k.seed,
+			sparesFounder: young,
+		}
 		if !numbers {
 			k.report(Event{Backend: i, Kind: Refilling, Text: "it may have forgotten: no vote until it is refilled from the others"})
 		}

@@ -31,7 +31,12 @@ type refill struct {
 	members []Member
 	from    origin
 	numbers bool // a voter about locks is brought up to date about numbers, and nothing else
-	seed    maphash.Seed
+
+	// sparesFounder leaves a founder alone: whoever founds the group is about to let it
+	// vote.
+	sparesFounder bool
+
+	seed maphash.Seed
 
 	learning string            // the learner's marker while it is refilled
 	admitted string            // and afterwards
@@ -85,7 +90,7 @@ func (r *refill) begin(ctx context.Context, learner Member) error {
 	switch {
 	case r.numbers && standing == Locking:
 		r.learning = text // its vote about locks stays
-	case r.numbers:
+	case r.numbers, standing == Founding && r.sparesFounder:
 		return errMoved
 	case standing == Learning:
 		r.learning = text
