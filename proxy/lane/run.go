@@ -67,7 +67,9 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	for token := always; err == nil; {
 		if s.token != token {
 			token = s.token
-			err = s.stands(g)
+			if err = s.stands(g); err != nil {
+				break
+			}
 			tick.Reset(s.probeInterval())
 		}
 		select {
