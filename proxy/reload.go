@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"redlockproxy/conf"
+	"redlockproxy/proxy/guard"
 )
 
 // Reload is how Run is told to take over another configuration. The zero value never
@@ -85,4 +86,16 @@ func (s *Server) noteCertificate(config *tls.Config) {
 		text = "the certificate for clients is over: they will refuse it; renew it and send SIGHUP"
 	}
 	line.Time("good_until", leaf.NotAfter).Msg(text)
+}
+
+// limits are what each client is bound to.
+func limits(c conf.Server) guard.Limits {
+	return guard.Limits{
+		MaxClients:   c.MaxClients,
+		AuthRequired: c.Password.IsSet(),
+		After:        guard.Size{Args: c.MaxArgs, Bulk: c.MaxCommandBytes, Command: c.MaxCommandBytes},
+		Large:        c.MaxLargeBytes,
+		Line:         c.MaxInlineBytes,
+		HalfCommand:  c.HalfCommand, HandshakeTime: c.Handshake, WriteStall: c.WriteStall, Idle: c.Idle,
+	}
 }

@@ -170,18 +170,6 @@ func (s *Server) serve(ln net.Listener, config *tls.Config) {
 	}()
 }
 
-// limits are what each client is bound to.
-func limits(c conf.Server) guard.Limits {
-	return guard.Limits{
-		MaxClients:   c.MaxClients,
-		AuthRequired: c.Password.IsSet(),
-		After:        guard.Size{Args: c.MaxArgs, Bulk: c.MaxCommandBytes, Command: c.MaxCommandBytes},
-		Large:        c.MaxLargeBytes,
-		Line:         c.MaxInlineBytes,
-		HalfCommand:  c.HalfCommand, HandshakeTime: c.Handshake, WriteStall: c.WriteStall, Idle: c.Idle,
-	}
-}
-
 // accept makes the session of a new client.
 func (s *Server) accept(conn redcon.Conn) bool {
 	gc, ok := conn.NetConn().(*guard.Conn)

@@ -75,14 +75,6 @@ func newConn(l *Listener, raw net.Conn) *Conn {
 	return c
 }
 
-// follow takes over rules that have changed. A command that has begun ends under those
-// with which it began.
-func (c *Conn) follow() {
-	if now := c.l.rules.Load(); now != c.rules && !c.parser.partial() {
-		c.rules, c.parser.limits = now, now.limits
-	}
-}
-
 // Authenticated tells whether the client counts as logged in: the limits with which it
 // was accepted asked for no login, or SetAuthenticated has said so.
 func (c *Conn) Authenticated() bool { return c.authenticated.Load() }

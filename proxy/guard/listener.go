@@ -36,12 +36,6 @@ type Listener struct {
 
 var _ net.Listener = (*Listener)(nil)
 
-// rules are what may be changed while the Listener is in use.
-type rules struct {
-	config *tls.Config // nil: no TLS
-	limits Limits      // normal
-}
-
 // Listen puts a guard in front of ln, a TCP or Unix listener. It owns ln from
 // then on.
 func Listen(ln net.Listener, limits Limits, hooks Hooks) *Listener {
@@ -61,16 +55,6 @@ func ListenTLS(ln net.Listener, config *tls.Config, limits Limits, hooks Hooks) 
 	}
 	l.Change(config, limits)
 	return l
-}
-
-// Change puts another TLS configuration and other limits in force, and closes no
-// connection. Clients that come from now on are under all of it. Those that are
-// connected keep their TLS and their login, and are under the new limits from the next
-// command that they begin; a time that runs already runs out as it was.
-func (l *Listener) Change(config *tls.Config, limits Limits) {
-	limits = limits.normal()
-	l.rules.Store(&rules{config: config, limits: limits})
-	l.large.most.Store(int64(limits.Large))
 }
 
 // Accept waits for a client and returns its *Conn. The only error it returns is
