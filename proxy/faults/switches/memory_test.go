@@ -38,7 +38,11 @@ var memory = []breach{
 		old: "case !ok, m.Identity != r.Identity:", new: "case !ok:",
 		tests: []string{"TestMarkersAreReadAsTheyWereWritten"},
 	}, {
-		rule: "refill copies any value that is seen", file: "quorum/admission/rule.go", pkg: admissionPkg,
+		rule: "of several values any is copied by a refill", file: "quorum/admission/rule.go", pkg: admissionPkg,
+		old: "case candidates == 1:", new: "case candidates >= 1:",
+		tests: []string{"TestRuleOfTheRefill", "TestWhatMayHaveBeenGrantedIsHeldOrBlocked"},
+	}, {
+		rule: "refill spreads what nobody can have been granted", file: "quorum/admission/rule.go", pkg: admissionPkg,
 		old: "least := max(1, quorum.Majority(n)-1-(n-1-len(reads)))", new: "least := min(1, n)",
 		tests: []string{"TestRuleOfTheRefill"},
 	}, {
