@@ -117,8 +117,12 @@ var clocks = []breach{
 		tests: []string{"TestClocksThatJumpOrRunWrongAreFound", "TestBackendWhoseClockJumpedIsRefilled"},
 	}, {
 		rule: "our own clock's jump takes everybody's vote", file: "quorum/admission/clock.go", pkg: admissionPkg,
-		old: "if jumped > 1 && 2*jumped > len(looks) {", new: "if jumped > len(looks) {",
+		old: "len(same) > 1 && 2*len(same) > len(looks) {", new: "len(same) > len(looks) {",
 		tests: []string{"TestJumpOfOurOwnClockTakesNobodysVote"},
+	}, {
+		rule: "jumps of several clocks are taken for our own", file: "quorum/admission/clock.go", pkg: admissionPkg,
+		old: "together = 100 * time.Millisecond", new: "together = time.Hour",
+		tests: []string{"TestJumpsOneAfterTheOtherAreNotOurOwnClocks"},
 	}, {
 		rule: "a backend whose clock jumped goes on voting", file: "proxy/lane/standing.go", pkg: lanePkg,
 		old: "case st.is != admission.Admitted || st.jumped:", new: "case st.is != admission.Admitted:",
