@@ -9,7 +9,7 @@ COMPARE ?= 1000000
 # own, so that none of what they import is a dependency of the proxy.
 CLIENTS := proxy/e2e/clients
 
-.PHONY: help build test lint bench clients compare faults fuzz clean
+.PHONY: help build test lint bench clients compare faults simulate switches fuzz clean
 
 help:
 	@echo 'make build    the static binary ./redlock-proxy'

@@ -17,9 +17,9 @@ import (
 // Backends lose their memory, all of it or what came after the last dump, with or
 // without the end of their process, and their clocks jump; at most a minority at a time.
 //
-// These histories are made for what a loss can cost. With the quiet period left out,
-// one in a hundred or so has two holders; with one of several values copied instead of
-// blocked, one in a thousand.
+// These histories are made for what a loss can cost. With the quiet period left out, one
+// in some hundreds has two holders, and so with any of several values copied instead of
+// a block put there.
 func TestSimulationOfBackendsThatForget(t *testing.T) {
 	simulate(t, 2, func(p *plan) {
 		p.forgets = true

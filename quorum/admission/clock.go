@@ -22,6 +22,11 @@ const (
 	// agree is how long the other backends are given, at most, to tell whether it was
 	// our own clock that jumped.
 	agree = 300 * time.Millisecond
+
+	// together is how far apart the signs of one jump of our own clock may be: all
+	// backends are looked at as soon as there is the first. Jumps that are further apart
+	// are several, of several clocks.
+	together = 100 * time.Millisecond
 )
 
 // spans are how long a clock is compared with one and the same moment: the short one
@@ -68,7 +73,7 @@ func (base sample) allows(s sample) bool {
 
 // clocks deals with clocks that have jumped. The caller holds mu.
 func (k *Keeper) clocks(ctx context.Context, looks []Look) {
-	jumped, ready := 0, false
+	ready := false
 	now := time.Now()
 	oldest := now // look at a clock that did not jump
 	for _, look := range looks {
@@ -88,18 +93,15 @@ func (k *Keeper) clocks(ctx context.Context, looks []Look) {
 				m.Probe()
 			}
 		}
-		jumped++
 		ready = ready || s.decided(now, oldest)
 	}
 	if !ready {
 		return
 	}
-	if jumped > 1 && 2*jumped > len(looks) {
+	if same := k.jumpedTogether(); len(same) > 1 && 2*len(same) > len(looks) {
 		k.report(Event{Backend: -1, Kind: OwnClockJumped, Text: "the clocks of a majority jumped at the same time: it was this machine's"})
-		for i, look := range looks {
-			if look.Jumped {
-				k.members[i].ResetClock()
-			}
+		for _, i := range same {
+			k.members[i].ResetClock()
 		}
 		return
 	}
@@ -114,6 +116,26 @@ func (k *Keeper) clocks(ctx context.Context, looks []Look) {
 // since, the one longest ago at oldest, or have had the time for it.
 func (s *state) decided(now, oldest time.Time) bool {
 	return !s.jumped.IsZero() && (oldest.After(s.jumped) && now.After(s.jumped) || now.Sub(s.jumped) >= agree)
+}
+
+// jumpedTogether are the backends of the largest number of jumps that were seen at the
+// same time. The caller holds mu.
+func (k *Keeper) jumpedTogether() (most []int) {
+	for _, first := range k.states {
+		if first.jumped.IsZero() {
+			continue
+		}
+		var same []int
+		for i, s := range k.states {
+			if after := s.jumped.Sub(first.jumped); !s.jumped.IsZero() && after >= 0 && after <= together {
+				same = append(same, i)
+			}
+		}
+		if len(same) > len(most) {
+			most = same
+		}
+	}
+	return most
 }
 
 // demote takes the vote of a backend whose clock jumped, for every proxy: its locks

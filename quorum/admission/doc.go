@@ -92,5 +92,6 @@
 //     none, for its marker is taken. Once its clock has been right for a while it is
 //     refilled. If the clocks of a majority jump at once, it was the proxy's own.
 //     [TestVoteIsLostWhenTheClockJumps, TestBackendWhoseClockJumpedIsRefilled,
-//     TestJumpOfOurOwnClockTakesNobodysVote]
+//     TestJumpOfOurOwnClockTakesNobodysVote,
+//     TestJumpsOneAfterTheOtherAreNotOurOwnClocks]
 package admission

@@ -238,6 +238,34 @@ func TestJumpOfOurOwnClockTakesNobodysVote(t *testing.T) {
 	})
 }
 
+// A9: two clocks of three that jump one after the other, before the first has cost its
+// backend the vote for everybody, are not one jump of the proxy's own.
+func TestJumpsOneAfterTheOtherAreNotOurOwnClocks(t *testing.T) {
+	virtual(t, 3, func(t *testing.T, r *rig) {
+		p := r.founded()
+		r.rest()
+		r.fakes[1].StepClock(-time.Second)
+		p.await("the first is seen", func() bool { return p.gates[1].Look().Jumped })
+		time.Sleep(150 * ms)
+		r.fakes[2].StepClock(time.Hour)
+		p.await("the second is seen", func() bool { return p.gates[2].Look().Jumped })
+		p.await("both votes are taken", func() bool { return strings.Contains(r.marker(1)+r.marker(2), " learner ") })
+		time.Sleep(time.Second)
+		if p.heard(admission.OwnClockJumped) {
+			t.Errorf("they were taken for the proxy's own: %v", p.said())
+		}
+		if strings.Contains(r.marker(2), " voter ") {
+			t.Error("the second still has its vote")
+		}
+	})
+}
+
+// marker is the text of a backend's marker.
+func (r *rig) marker(i int) string {
+	held, _ := r.fakes[i].Peek(admission.MarkerKey)
+	return string(held.Stored)
+}
+
 // A backend whose clock runs wrong jumps again and again, and stays out for longer.
 func TestBackendWhoseClockRunsWrongStaysOut(t *testing.T) {
 	virtual(t, 5, func(t *testing.T, r *rig) {

@@ -38,7 +38,11 @@ var memory = []breach{
 		old: "case !ok, m.Identity != r.Identity:", new: "case !ok:",
 		tests: []string{"TestMarkersAreReadAsTheyWereWritten"},
 	}, {
-		rule: "refill copies any value that is seen", file: "quorum/admission/rule.go", pkg: admissionPkg,
+		rule: "of several values any is copied by a refill", file: "quorum/admission/rule.go", pkg: admissionPkg,
+		old: "case candidates == 1:", new: "case candidates >= 1:",
+		tests: []string{"TestRuleOfTheRefill", "TestWhatMayHaveBeenGrantedIsHeldOrBlocked"},
+	}, {
+		rule: "refill spreads what nobody can have been granted", file: "quorum/admission/rule.go", pkg: admissionPkg,
 		old: "least := max(1, quorum.Majority(n)-1-(n-1-len(reads)))", new: "least := min(1, n)",
 		tests: []string{"TestRuleOfTheRefill"},
 	}, {
@@ -113,8 +117,12 @@ var clocks = []breach{
 		tests: []string{"TestClocksThatJumpOrRunWrongAreFound", "TestBackendWhoseClockJumpedIsRefilled"},
 	}, {
 		rule: "our own clock's jump takes everybody's vote", file: "quorum/admission/clock.go", pkg: admissionPkg,
-		old: "if jumped > 1 && 2*jumped > len(looks) {", new: "if jumped > len(looks) {",
+		old: "len(same) > 1 && 2*len(same) > len(looks) {", new: "len(same) > len(looks) {",
 		tests: []string{"TestJumpOfOurOwnClockTakesNobodysVote"},
+	}, {
+		rule: "jumps of several clocks are taken for our own", file: "quorum/admission/clock.go", pkg: admissionPkg,
+		old: "together = 100 * time.Millisecond", new: "together = time.Hour",
+		tests: []string{"TestJumpsOneAfterTheOtherAreNotOurOwnClocks"},
 	}, {
 		rule: "a backend whose clock jumped goes on voting", file: "proxy/lane/standing.go", pkg: lanePkg,
 		old: "st.is != admission.Locking || st.jumped:", new: "st.is != admission.Locking:",
