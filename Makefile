@@ -3,6 +3,8 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # How long `make fuzz` stays with each target.
 FUZZTIME ?= 30s
+# How many commands `make compare` sends; `make test` sends 100,000.
+COMPARE ?= 1000000
 # Client libraries of several languages, and rivals to compare with: a module of its
 # own, so that none of what they import is a dependency of the proxy.
 CLIENTS := proxy/e2e/clients
@@ -12,17 +14,18 @@ DEPLOY := deploy/checks
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 DIST ?= dist
 
-.PHONY: help build release reproducible test lint bench clients deploy faults fuzz clean
+.PHONY: help build release reproducible test lint bench clients compare deploy faults fuzz clean
 
 help:
 	@echo 'make build    the static binary ./redlock-proxy'
 	@echo 'make release  binaries of VERSION for all platforms, their checksums and modules, in ./dist'
 	@echo 'make reproducible  whether a release has the same bytes when it is built elsewhere'
-	@echo 'make test     all tests with the race detector, make clients too; installs redis-server where it is missing'
+	@echo 'make test     all tests with the race detector, make clients and make deploy too; installs redis-server, chromium, promtool and systemd where they are missing'
 	@echo 'make lint     gofmt, go vet, staticcheck, shellcheck'
 	@echo 'make clients  real Redis clients of several languages against the proxy; installs them'
 	@echo 'make deploy   the files in deploy: schemas, alerts, dashboard, the commands in them'
 	@echo 'make faults   the proxy while everything around it misbehaves, with the figures; four minutes'
+	@echo 'make compare  COMPARE=$(COMPARE) random commands to the proxy and to one Redis; a few minutes'
 	@echo 'make bench    the proxy against one Redis and against a Redlock library, as a table; three minutes'
 	@echo 'make fuzz     each fuzz target for FUZZTIME=$(FUZZTIME)'
 	@echo 'make clean    remove what was built'
@@ -49,7 +52,7 @@ reproducible:
 # Packages are tested one after the other: those that start real servers need the
 # machine for themselves to keep time limits of a tenth of a second.
 test:
-	.ci/need redis
+	.ci/need redis chromium promtool
 	go test -race -p 1 -timeout 10m ./...
 	$(MAKE) clients
 	$(MAKE) deploy
@@ -87,6 +90,10 @@ faults:
 	go -C $(CLIENTS) test -race -count=1 -timeout 2h ./fences -args -figures "$$figures" || failed=1; \
 	go -C $(CLIENTS) test -race -count=1 -timeout 2h ./histories -args -figures "$$figures" -histories $(HISTORIES) || failed=1; \
 	echo; echo "Figures:"; cat "$$figures"; exit $$failed
+
+compare:
+	.ci/need redis
+	go test ./proxy -run RandomCommandsGetTheAnswersOfOneRedis -compare.commands=$(COMPARE) -timeout 60m -v
 
 bench:
 	.ci/need redis

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 
 	"redlockproxy/conf"
+	"redlockproxy/proxy/metrics"
 	"redlockproxy/resp"
 )
 
@@ -29,7 +31,7 @@ func TestReadmeNamesEveryServedCommand(t *testing.T) {
 
 func TestReadmeAndHelpShowTheSameCommandLine(t *testing.T) {
 	text := section(t, readme(t), "## Configuration")
-	for _, word := range []string{"serve", "check", "init", "version", "-config", "-listen", "-admin", "-backends", "-log-level", "-log-format", "-ping"} {
+	for _, word := range []string{"serve", "check", "top", "inspect KEY", "init", "version", "-config", "-listen", "-admin", "-backends", "-log-level", "-log-format", "-ping"} {
 		if !strings.Contains(text, word) {
 			t.Errorf("the README does not show %s", word)
 		}
@@ -38,6 +40,37 @@ func TestReadmeAndHelpShowTheSameCommandLine(t *testing.T) {
 		}
 	}
 }
+
+func TestReadmeNamesEveryMetric(t *testing.T) {
+	text := section(t, readme(t), "## Running it")
+	group := metrics.Options{Backends: []string{"a"}, Source: nothing{}}
+	for _, group.Topology = range []string{"single", "redlock"} {
+		r := httptest.NewRecorder()
+		metrics.New(group).Handler().ServeHTTP(r, httptest.NewRequest("GET", "/metrics", nil))
+		for line := range strings.Lines(r.Body.String()) {
+			name, isMetric := strings.CutPrefix(line, "# TYPE ")
+			name, _, _ = strings.Cut(name, " ")
+			if !isMetric || strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_") {
+				continue
+			}
+			short := name
+			for _, family := range []string{"redlock_proxy_backend_", "redlock_proxy_"} {
+				if rest, ok := strings.CutPrefix(short, family); ok {
+					short = "…_" + rest
+				}
+			}
+			if !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, "`"+short+"`") {
+				t.Errorf("the README does not name %s", name)
+			}
+		}
+	}
+}
+
+// nothing is a source of metrics that has one backend.
+type nothing struct{}
+
+func (nothing) Backends() []metrics.Backend { return []metrics.Backend{{Name: "a"}} }
+func (nothing) Server() metrics.Server      { return metrics.Server{Limits: map[string]int64{"x": 1}} }
 
 func TestReadmeQuotesTheUnavailableReplyAsItIs(t *testing.T) {
 	want := string(resp.Unavailable(2, 0, 3, 5, 3))

@@ -73,6 +73,7 @@ func TestLayersImportOnlyWhatTheyMayKnow(t *testing.T) {
 			switch {
 			case strings.HasPrefix(path, "github.com/redis/go-redis") && !under(dir, "proxy"),
 				strings.HasPrefix(path, "github.com/tidwall/redcon") && dir != "proxy",
+				strings.HasPrefix(path, "github.com/prometheus/") && dir != "proxy/metrics",
 				strings.HasPrefix(path, "github.com/yuin/gopher-lua") && dir != "proxy/lua",
 				strings.HasPrefix(path, "github.com/alicebob/miniredis") && dir != "proxy/embedded":
 				t.Errorf("%s imports %s, which belongs elsewhere", dir, path)

@@ -57,7 +57,16 @@ func run(ctx context.Context, args, environ []string, out, errs io.Writer) int {
 	case conf.Init:
 		return report(errs, proxy.Init(ctx, cfg, out, os.ReadFile))
 	}
-	return report(errs, proxy.Run(ctx, cfg, version, out, errs, os.ReadFile))
+	hangup := make(chan os.Signal, 1) // two at once are one
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	return report(errs, proxy.Run(ctx, cfg, version, out, errs, os.ReadFile, proxy.Reload{
+		Asked: hangup,
+		Load: func() (conf.Config, error) {
+			again, _, err := conf.Load(args, environ, os.ReadFile)
+			return again, err
+		},
+	}))
 }
 
 func report(errs io.Writer, err error) int {

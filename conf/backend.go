@@ -18,7 +18,11 @@ type Backend struct {
 	Address  string // "host:port" in its normal form, or the path of a socket
 	TLS      bool   // the entry was rediss://
 	User     Secret // not set: the default user
-	Password Secret // not set: no AUTH is sent
+	Password Secret // not set: no AUTH is sent. Read from PasswordFile if that is set
+
+	// The entry's own files; after Load, those of the group where it has none.
+	PasswordFile           string // path
+	TLSCA, TLSCert, TLSKey string // paths, PEM; as in Group
 }
 
 // String is the address, with rediss:// or unix: in front where it applies.
@@ -110,8 +114,8 @@ func parseBackendURL(entry string) (Backend, error) {
 		return Backend{}, errors.New("names a database other than 0; a group's keys live in database 0 of each " +
 			"backend: use a Redis of its own instead, and leave the path out")
 	}
-	if u.RawQuery != "" || u.Fragment != "" {
-		return Backend{}, errors.New("has options behind the address; time limits and the like are settings of [lane]: remove them")
+	if u.Fragment != "" {
+		return Backend{}, errors.New("has a # behind the address (are special characters of the password percent-encoded?); " + backendForms)
 	}
 	hostname, port := u.Hostname(), u.Port()
 	if port == "" {
@@ -122,10 +126,40 @@ func parseBackendURL(entry string) (Backend, error) {
 		return Backend{}, err
 	}
 	password, _ := u.User.Password()
-	return Backend{
+	b := Backend{
 		Network: "tcp", Address: address, TLS: u.Scheme == "rediss",
 		User: NewSecret(u.User.Username()), Password: NewSecret(password),
-	}, nil
+	}
+	return b, b.readOptions(u.RawQuery)
+}
+
+// readOptions takes what stands behind the question mark of an entry: files that are
+// this backend's own.
+func (b *Backend) readOptions(query string) error {
+	const help = "may have only password_file, tls_ca, tls_cert and tls_key behind the question mark, each once, " +
+		"with the path of a file (time limits and the like are settings of [lane])"
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return errors.New(help)
+	}
+	for name, texts := range values {
+		file := map[string]*string{
+			"password_file": &b.PasswordFile, "tls_ca": &b.TLSCA, "tls_cert": &b.TLSCert, "tls_key": &b.TLSKey,
+		}[name]
+		if file == nil || len(texts) != 1 || texts[0] == "" || checkPath(texts[0]) != nil {
+			return errors.New(help)
+		}
+		*file = texts[0]
+	}
+	switch {
+	case b.PasswordFile != "" && b.Password.IsSet():
+		return errors.New("has a password and a password_file; give one of the two")
+	case !b.TLS && (b.TLSCA != "" || b.TLSCert != "" || b.TLSKey != ""):
+		return errors.New("has certificates but does not use TLS; write rediss://")
+	case (b.TLSCert == "") != (b.TLSKey == ""):
+		return errors.New("has one of tls_cert and tls_key; give both or none")
+	}
+	return nil
 }
 
 // socketPath checks and cleans the path of a Unix socket.

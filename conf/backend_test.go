@@ -117,6 +117,35 @@ func TestAddressesForNet(t *testing.T) {
 	}
 }
 
+func TestInspectTakesTheKeyToLookAt(t *testing.T) {
+	for _, args := range [][]string{
+		{"inspect", "k", "-backends", "a:1"}, {"-backends", "a:1", "inspect", "k"}, {"inspect", "-backends", "a:1", "k"},
+	} {
+		if _, cmd := load(t, args, nil, nil); cmd != (Command{Action: Inspect, Key: "k"}) {
+			t.Errorf("%q: %+v", args, cmd)
+		}
+	}
+	// Any key can be named: one that looks like a command or, behind --, like a flag.
+	if _, cmd := load(t, []string{"inspect", "serve", "-backends", "a:1"}, nil, nil); cmd.Action != Inspect || cmd.Key != "serve" {
+		t.Errorf("%+v", cmd)
+	}
+	if _, cmd := load(t, []string{"-backends", "a:1", "inspect", "--", "-k"}, nil, nil); cmd.Key != "-k" {
+		t.Errorf("%+v", cmd)
+	}
+	loadFails(t, []string{"inspect", "-backends", "a:1"}, nil, nil, "`redlock-proxy inspect KEY`")
+	loadFails(t, []string{"inspect", "k", "l", "-backends", "a:1"}, nil, nil, "an argument too many")
+	loadFails(t, []string{"inspect", "k"}, nil, nil, "`inspect`", "-backends")
+}
+
+func TestTopNeedsNoBackends(t *testing.T) {
+	if _, cmd := load(t, []string{"top"}, nil, nil); cmd != (Command{Action: Top}) {
+		t.Error(cmd)
+	}
+	if network, addr := (Server{Admin: ":9121"}).AdminAddress(); network != "tcp" || addr != "127.0.0.1:9121" {
+		t.Errorf("%s %s", network, addr)
+	}
+}
+
 func TestPingNeedsNoBackends(t *testing.T) {
 	if _, cmd := load(t, []string{"check", "-ping"}, nil, nil); cmd != (Command{Action: Check, Ping: true}) {
 		t.Error(cmd)

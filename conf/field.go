@@ -23,7 +23,21 @@ type field struct {
 	set func(texts []string) error
 	// literal is the current value in TOML, a secret hidden.
 	literal func() string
+	// exact is the current value with all that a literal hides, for comparing; nil where
+	// a literal hides nothing.
+	exact func() string
+
+	// Whether the value can change while the proxy runs; if not, why. Every row says
+	// one of the two: see live and fixed.
+	canChange bool
+	because   string
 }
+
+// live marks a setting that a reload takes over.
+func (f *field) live() { f.canChange = true }
+
+// fixed marks a setting that needs a restart. The reason completes "no, because".
+func (f *field) fixed(because string) { f.because = because }
 
 // kind is what a value looks like in TOML.
 type kind int
@@ -44,13 +58,18 @@ func (f field) env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(f.key, ".", "_"))
 }
 
-// fields collects rows; its methods add one each.
+// fields collects rows; its methods add one each, and return it until the next is added.
 type fields []field
+
+func (t *fields) add(f field) *field {
+	*t = append(*t, f)
+	return &(*t)[len(*t)-1]
+}
 
 // text adds a string that check must accept. The errors of check do not repeat
 // the text: it may be a password in the wrong place.
-func (t *fields) text(key string, p *string, standard, bounds string, check func(string) error, doc string) {
-	*t = append(*t, field{
+func (t *fields) text(key string, p *string, standard, bounds string, check func(string) error, doc string) *field {
+	return t.add(field{
 		key: key, kind: kindText, doc: doc, bounds: bounds,
 		reset:   func() { *p = standard },
 		literal: func() string { return quote(*p) },
@@ -65,13 +84,13 @@ func (t *fields) text(key string, p *string, standard, bounds string, check func
 }
 
 // choice adds a string out of a few.
-func (t *fields) choice(key string, p *string, standard string, choices []string, doc string) {
+func (t *fields) choice(key string, p *string, standard string, choices []string, doc string) *field {
 	var quoted []string
 	for _, c := range choices {
 		quoted = append(quoted, quote(c))
 	}
 	bounds := strings.Join(quoted, ", ")
-	t.text(key, p, standard, bounds, func(text string) error {
+	return t.text(key, p, standard, bounds, func(text string) error {
 		if !slices.Contains(choices, text) {
 			return fmt.Errorf("must be one of %s, not %s", bounds, shown(text))
 		}
@@ -80,11 +99,12 @@ func (t *fields) choice(key string, p *string, standard string, choices []string
 }
 
 // secret adds a password; none is the default.
-func (t *fields) secret(key string, p *Secret, doc string) {
-	*t = append(*t, field{
+func (t *fields) secret(key string, p *Secret, doc string) *field {
+	return t.add(field{
 		key: key, kind: kindText, doc: doc, bounds: fmt.Sprintf("up to %d bytes; \"\" is none", maxSecret),
 		reset:   func() { *p = Secret{} },
 		literal: func() string { return quote(p.String()) },
+		exact:   func() string { return p.Reveal() },
 		set: func(texts []string) error {
 			if len(texts[0]) > maxSecret {
 				return fmt.Errorf("is longer than %d bytes", maxSecret)
@@ -96,9 +116,9 @@ func (t *fields) secret(key string, p *Secret, doc string) {
 }
 
 // number adds an integer from lo to hi.
-func (t *fields) number(key string, p *int, standard, lo, hi int, doc string) {
+func (t *fields) number(key string, p *int, standard, lo, hi int, doc string) *field {
 	bounds := fmt.Sprintf("%d to %d", lo, hi)
-	*t = append(*t, field{
+	return t.add(field{
 		key: key, kind: kindNumber, doc: doc, bounds: bounds,
 		reset:   func() { *p = standard },
 		literal: func() string { return strconv.Itoa(*p) },
@@ -114,8 +134,8 @@ func (t *fields) number(key string, p *int, standard, lo, hi int, doc string) {
 }
 
 // flag adds a yes or no.
-func (t *fields) flag(key string, p *bool, standard bool, doc string) {
-	*t = append(*t, field{
+func (t *fields) flag(key string, p *bool, standard bool, doc string) *field {
+	return t.add(field{
 		key: key, kind: kindFlag, doc: doc, bounds: "true, false",
 		reset:   func() { *p = standard },
 		literal: func() string { return strconv.FormatBool(*p) },
@@ -130,21 +150,21 @@ func (t *fields) flag(key string, p *bool, standard bool, doc string) {
 }
 
 // duration adds a time span from lo to hi.
-func (t *fields) duration(key string, p *time.Duration, standard, lo, hi time.Duration, doc string) {
+func (t *fields) duration(key string, p *time.Duration, standard, lo, hi time.Duration, doc string) *field {
 	bounds := short(lo) + " to " + short(hi)
-	t.span(key, p, standard, bounds, func(d time.Duration) bool { return d >= lo && d <= hi }, doc)
+	return t.span(key, p, standard, bounds, func(d time.Duration) bool { return d >= lo && d <= hi }, doc)
 }
 
 // limit adds a time span from lo to hi, or 0 for "no limit", its default.
-func (t *fields) limit(key string, p *time.Duration, lo, hi time.Duration, doc string) {
+func (t *fields) limit(key string, p *time.Duration, lo, hi time.Duration, doc string) *field {
 	bounds := "\"0s\" for none, or " + short(lo) + " to " + short(hi)
-	t.span(key, p, 0, bounds, func(d time.Duration) bool { return d == 0 || d >= lo && d <= hi }, doc)
+	return t.span(key, p, 0, bounds, func(d time.Duration) bool { return d == 0 || d >= lo && d <= hi }, doc)
 }
 
 func (t *fields) span(key string, p *time.Duration, standard time.Duration, bounds string,
 	within func(time.Duration) bool, doc string,
-) {
-	*t = append(*t, field{
+) *field {
+	return t.add(field{
 		key: key, kind: kindText, doc: doc, bounds: bounds,
 		reset:   func() { *p = standard },
 		literal: func() string { return quote(short(*p)) },
@@ -160,8 +180,8 @@ func (t *fields) span(key string, p *time.Duration, standard time.Duration, boun
 }
 
 // backends adds the list of a group's backends; none is the default.
-func (t *fields) backends(key string, p *[]Backend, doc string) {
-	*t = append(*t, field{
+func (t *fields) backends(key string, p *[]Backend, doc string) *field {
+	return t.add(field{
 		key: key, kind: kindList, doc: doc, bounds: "1, 3, 5 or 7 entries",
 		reset: func() { *p = nil },
 		literal: func() string {
@@ -170,6 +190,15 @@ func (t *fields) backends(key string, p *[]Backend, doc string) {
 				quoted = append(quoted, quote(b.String()))
 			}
 			return "[" + strings.Join(quoted, ", ") + "]"
+		},
+		exact: func() string {
+			var all []string
+			for _, b := range *p {
+				all = append(all, fmt.Sprintf("%q", []string{
+					b.String(), b.User.Reveal(), b.Password.Reveal(), b.PasswordFile, b.TLSCA, b.TLSCert, b.TLSKey,
+				}))
+			}
+			return strings.Join(all, ",")
 		},
 		set: func(texts []string) error {
 			backends, err := parseBackends(texts)

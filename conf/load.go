@@ -41,10 +41,13 @@ func Load(args, environ []string, readFile func(string) ([]byte, error)) (Config
 		return Config{}, cmd, err
 	}
 	l.cfg.Embedded = cmd.Action == Serve && len(l.cfg.Group.Backends) == 0
-	if err := errors.Join(l.validate(cmd, readFile)...); err != nil {
+	if err := errors.Join(l.validate(cmd)...); err != nil {
 		return Config{}, cmd, err
 	}
-	l.cfg.Group.shareCredentials()
+	l.cfg.Group.shareWithBackends()
+	if err := l.cfg.readCertificates(readFile); err != nil {
+		return Config{}, cmd, err
+	}
 	return l.cfg, cmd, nil
 }
 
@@ -98,27 +101,53 @@ func (l *loader) readSecrets(readFile func(string) ([]byte, error)) (errs []erro
 			errs = append(errs, l.problem("set only one of the two", s.key, s.key+"_file"))
 			continue
 		}
-		data, err := readFile(s.file)
-		if err != nil {
+		if err := readPassword(s.file, s.secret, readFile); err != nil {
 			errs = append(errs, l.problem(err.Error(), s.key+"_file"))
+		}
+	}
+	for i := range c.Group.Backends {
+		b := &c.Group.Backends[i]
+		if b.PasswordFile == "" {
 			continue
 		}
-		text := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
-		if text == "" || len(text) > maxSecret {
-			errs = append(errs, l.problem(fmt.Sprintf("the file must hold a password of 1 to %d bytes", maxSecret), s.key+"_file"))
-			continue
+		if err := readPassword(b.PasswordFile, &b.Password, readFile); err != nil {
+			errs = append(errs, l.problem(fmt.Sprintf("entry %d: password_file: %v", i+1, err), "group.backends"))
 		}
-		*s.secret = NewSecret(text)
 	}
 	return errs
 }
 
-// shareCredentials gives the group's user and password to each backend that has
-// neither of its own. An entry with one of the two has said what it wants.
-func (g *Group) shareCredentials() {
+// readPassword reads a file that holds nothing but a password.
+func readPassword(path string, into *Secret, readFile func(string) ([]byte, error)) error {
+	data, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	text := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
+	if text == "" || len(text) > maxSecret {
+		return fmt.Errorf("the file must hold a password of 1 to %d bytes", maxSecret)
+	}
+	*into = NewSecret(text)
+	return nil
+}
+
+// shareWithBackends gives each backend what is the group's and it has none of: user
+// and password together, since an entry with one of the two has said what it wants,
+// the authority, and the certificate with its key.
+func (g *Group) shareWithBackends() {
 	for i := range g.Backends {
-		if b := &g.Backends[i]; !b.User.IsSet() && !b.Password.IsSet() {
+		b := &g.Backends[i]
+		if !b.User.IsSet() && !b.Password.IsSet() {
 			b.User, b.Password = g.BackendUser, g.BackendPassword
+		}
+		if !b.TLS {
+			continue
+		}
+		if b.TLSCA == "" {
+			b.TLSCA = g.TLSCA
+		}
+		if b.TLSCert == "" {
+			b.TLSCert, b.TLSKey = g.TLSCert, g.TLSKey
 		}
 	}
 }

@@ -185,7 +185,7 @@ func TestHelpAndVersionWorkInABrokenEnvironment(t *testing.T) {
 			t.Errorf("%q gives %v", args, cmd)
 		}
 	}
-	for _, part := range append(keys(), "-config", "-listen", "-admin", "-backends", "-log-level", "-log-format", "-ping", "serve", "check", "init", "version") {
+	for _, part := range append(keys(), "-config", "-listen", "-admin", "-backends", "-log-level", "-log-format", "-ping", "serve", "check", "top", "inspect", "init", "version") {
 		_, name, _ := strings.Cut("."+part, ".")
 		if i := strings.LastIndex(name, "."); i >= 0 {
 			name = name[i+1:]

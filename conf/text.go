@@ -16,6 +16,10 @@ func Example() string {
 # Give the file with -config FILE or REDLOCK_PROXY_CONFIG. Leave out what need not
 # change. Defaults < this file < environment < command line. An unknown name is an
 # error. Time spans are texts such as "150ms" or "24h", sizes are bytes.
+#
+# SIGHUP makes a running proxy read this file and all those that it names again. It
+# takes over the settings with "Reload: yes"; clients and locks stay. If a value is
+# wrong, or another setting has changed, it says so in the log and changes nothing.
 `)
 	rows := table(&c)
 	for _, s := range sections {
@@ -32,10 +36,18 @@ func Example() string {
 			if f.kind == kindList {
 				assignment = "# " + f.name() + ` = ["10.0.1.1:6379", "10.0.2.1:6379", "10.0.3.1:6379", "10.0.4.1:6379", "10.0.5.1:6379"]`
 			}
-			fmt.Fprintf(&b, "# Values: %s. Environment: %s\n%s\n", f.bounds, f.env(), assignment)
+			fmt.Fprintf(&b, "# Values: %s. Environment: %s\n# Reload: %s.\n%s\n", f.bounds, f.env(), f.reload(), assignment)
 		}
 	}
 	return b.String()
+}
+
+// reload says whether a running proxy takes over another value.
+func (f field) reload() string {
+	if f.canChange {
+		return "yes"
+	}
+	return "no, because " + f.because
 }
 
 // HelpText is what -h prints.
@@ -74,6 +86,9 @@ Flags, before or after the command:
 Settings: defaults < TOML file < environment < flags. The variable of a setting is
 REDLOCK_PROXY_<SECTION>_<KEY>, such as REDLOCK_PROXY_SERVER_ANSWER_WITHIN. All about
 each of them: conf/redlock-proxy.example.toml.
+
+SIGHUP makes serve read its file, and the certificates and passwords in files, again.
+Clients stay connected. Settings marked with * change only with a restart.
 `)
 	rows := table(&c)
 	for _, s := range sections {
@@ -83,7 +98,11 @@ each of them: conf/redlock-proxy.example.toml.
 				continue
 			}
 			summary, _, _ := strings.Cut(f.doc, "\n")
-			fmt.Fprintf(&b, "  %s = %s   (%s)\n      %s\n", f.name(), f.literal(), f.bounds, summary)
+			mark := ""
+			if !f.canChange {
+				mark = " *"
+			}
+			fmt.Fprintf(&b, "  %s = %s   (%s)%s\n      %s\n", f.name(), f.literal(), f.bounds, mark, summary)
 		}
 	}
 	return b.String()

@@ -13,7 +13,7 @@ func (s Server) TLS(readFile func(string) ([]byte, error)) (*tls.Config, error) 
 	if s.TLSCert == "" {
 		return nil, nil
 	}
-	certificate, err := keyPair("server", s.TLSCert, s.TLSKey, readFile)
+	certificate, err := keyPair("server.tls_cert", s.TLSCert, "server.tls_key", s.TLSKey, readFile)
 	if err != nil {
 		return nil, err
 	}
@@ -27,18 +27,31 @@ func (s Server) TLS(readFile func(string) ([]byte, error)) (*tls.Config, error) 
 	return c, nil
 }
 
-// TLS is what the connections to rediss:// backends need. Whoever dials sets
-// ServerName to the backend's host. It reads the files anew at each call.
-func (g Group) TLS(readFile func(string) ([]byte, error)) (*tls.Config, error) {
+// TLS is what connections to the backend with that index need, from 0; nil if it is
+// not reached by TLS. Whoever dials sets ServerName to the backend's host. It reads
+// the files anew at each call. An error names the setting and the file.
+func (g Group) TLS(i int, readFile func(string) ([]byte, error)) (*tls.Config, error) {
+	b := g.Backends[i]
+	if !b.TLS {
+		return nil, nil
+	}
+	// name is the setting that a file comes from: the group's, or the entry's own.
+	name := func(option, own, groups string) string {
+		if own == groups {
+			return "group." + option
+		}
+		return fmt.Sprintf("group.backends: entry %d: %s", i+1, option)
+	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	var err error
-	if g.TLSCA != "" {
-		if c.RootCAs, err = pool("group.tls_ca", g.TLSCA, readFile); err != nil {
+	if b.TLSCA != "" {
+		if c.RootCAs, err = pool(name("tls_ca", b.TLSCA, g.TLSCA), b.TLSCA, readFile); err != nil {
 			return nil, err
 		}
 	}
-	if g.TLSCert != "" {
-		certificate, err := keyPair("group", g.TLSCert, g.TLSKey, readFile)
+	if b.TLSCert != "" {
+		certificate, err := keyPair(name("tls_cert", b.TLSCert, g.TLSCert), b.TLSCert,
+			name("tls_key", b.TLSKey, g.TLSKey), b.TLSKey, readFile)
 		if err != nil {
 			return nil, err
 		}
@@ -47,18 +60,18 @@ func (g Group) TLS(readFile func(string) ([]byte, error)) (*tls.Config, error) {
 	return c, nil
 }
 
-func keyPair(section, certPath, keyPath string, readFile func(string) ([]byte, error)) (tls.Certificate, error) {
+func keyPair(certName, certPath, keyName, keyPath string, readFile func(string) ([]byte, error)) (tls.Certificate, error) {
 	cert, err := readFile(certPath)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("%s.tls_cert: %w", section, err)
+		return tls.Certificate{}, fmt.Errorf("%s: %w", certName, err)
 	}
 	key, err := readFile(keyPath)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("%s.tls_key: %w", section, err)
+		return tls.Certificate{}, fmt.Errorf("%s: %w", keyName, err)
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("%s.tls_cert %s and %s.tls_key %s: %w", section, certPath, section, keyPath, err)
+		return tls.Certificate{}, fmt.Errorf("%s %s and %s %s: %w", certName, certPath, keyName, keyPath, err)
 	}
 	return pair, nil
 }

@@ -52,7 +52,7 @@ func TestServerAndBackendTLSMeet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := c.Group.TLS(f.read)
+	client, err := c.Group.TLS(0, f.read)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,14 +1,16 @@
 package conf
 
 import (
+	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 )
 
 // validate checks what no row of the table can see for itself: how settings go
-// together, and whether the files that they name hold what they should.
-func (l *loader) validate(cmd Command, readFile func(string) ([]byte, error)) []error {
+// together.
+func (l *loader) validate(cmd Command) []error {
 	errs := l.checkOrder()
 	if err := l.checkProtected(); err != nil {
 		errs = append(errs, err)
@@ -17,7 +19,7 @@ func (l *loader) validate(cmd Command, readFile func(string) ([]byte, error)) []
 		errs = append(errs, l.problem("clients and HTTP need an address each; change one", "server.listen", "server.admin"))
 	}
 	errs = append(errs, l.checkBackends(cmd)...)
-	return append(errs, l.checkTLS(readFile)...)
+	return append(errs, l.checkTLS()...)
 }
 
 // checkOrder holds pairs of settings of which one bounds the other.
@@ -111,9 +113,8 @@ func (l *loader) checkBackends(cmd Command) (errs []error) {
 	return errs
 }
 
-// checkTLS reads the certificates, so that a wrong path shows at the start and
-// in `check`, not at the first handshake.
-func (l *loader) checkTLS(readFile func(string) ([]byte, error)) (errs []error) {
+// checkTLS looks at how the settings of certificates go together.
+func (l *loader) checkTLS() (errs []error) {
 	c := &l.cfg
 	if (c.Server.TLSCert == "") != (c.Server.TLSKey == "") {
 		errs = append(errs, l.problem("set both or none", "server.tls_cert", "server.tls_key"))
@@ -132,14 +133,24 @@ func (l *loader) checkTLS(readFile func(string) ([]byte, error)) (errs []error) 
 		errs = append(errs, l.problem("no backend is reached by TLS: write its address as rediss://host:port, or remove the certificates",
 			"group.backends"))
 	}
-	if len(errs) > 0 {
-		return errs
-	}
-	if _, err := c.Server.TLS(readFile); err != nil {
-		errs = append(errs, err)
-	}
-	if _, err := c.Group.TLS(readFile); err != nil {
-		errs = append(errs, err)
-	}
 	return errs
+}
+
+// readCertificates reads the certificates once, so that a wrong path shows at the
+// start and in `check`, not at the first handshake.
+func (c *Config) readCertificates(readFile func(string) ([]byte, error)) error {
+	_, err := c.Server.TLS(readFile)
+	errs := []error{err}
+	for i := range c.Group.Backends {
+		_, err := c.Group.TLS(i, readFile)
+		errs = append(errs, err)
+	}
+	// The backends that share a file share its mistakes.
+	var once []error
+	for _, err := range errs {
+		if err != nil && !slices.ContainsFunc(once, func(e error) bool { return e.Error() == err.Error() }) {
+			once = append(once, err)
+		}
+	}
+	return errors.Join(once...)
 }

@@ -28,13 +28,13 @@ type admin struct {
 
 // serveAdmin begins to serve the admin address; nil if there is none.
 func (s *Server) serveAdmin() (*admin, error) {
-	if s.cfg.Server.Admin == "" {
+	if s.cfg().Server.Admin == "" {
 		return nil, nil
 	}
-	network, address := conf.SplitAddress(s.cfg.Server.Admin)
+	network, address := conf.SplitAddress(s.cfg().Server.Admin)
 	ln, err := net.Listen(network, address)
 	if err != nil {
-		return nil, fmt.Errorf("can't listen on %s (server.admin; \"\" turns it off): %w", s.cfg.Server.Admin, err)
+		return nil, fmt.Errorf("can't listen on %s (server.admin; \"\" turns it off): %w", s.cfg().Server.Admin, err)
 	}
 	a := &admin{
 		http: &http.Server{
@@ -72,7 +72,7 @@ func (s *Server) Admin() http.Handler {
 		Facts:   s.facts,
 		Voters:  func() (int, int) { return s.voters(), len(s.lanes) },
 		Locks:   func(ctx context.Context, part string) (look.Locks, error) { return s.look.Locks(ctx, part) },
-		Pprof:   s.cfg.Server.AdminPprof,
+		Pprof:   s.cfg().Server.AdminPprof,
 	})
 }
 

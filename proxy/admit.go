@@ -44,14 +44,14 @@ func admissionRule(c conf.Config, i int) *admission.Rule {
 
 // keep admits the backends until ctx ends.
 func (s *Server) keep(ctx context.Context) {
-	if !admitted(s.cfg) {
+	if !admitted(*s.cfg()) {
 		return
 	}
 	members := make([]admission.Member, len(s.lanes))
 	for i, l := range s.lanes {
 		members[i] = l
 	}
-	c := admissionConfig(s.cfg)
+	c := admissionConfig(*s.cfg())
 	c.Report = s.reportAdmission
 	s.keeper = admission.NewKeeper(members, c)
 	s.watches.Go(func() { s.keeper.Run(ctx) })

@@ -17,7 +17,7 @@ const embeddedBackends = 5
 
 // laneConfigs says for every backend how to reach it.
 func (s *Server) laneConfigs(readFile func(string) ([]byte, error)) ([]lane.Config, error) {
-	if s.cfg.Embedded {
+	if s.cfg().Embedded {
 		s.own = embedded.Start(embeddedBackends)
 		configs := make([]lane.Config, len(s.own))
 		for i, b := range s.own {
@@ -25,30 +25,41 @@ func (s *Server) laneConfigs(readFile func(string) ([]byte, error)) ([]lane.Conf
 		}
 		return configs, nil
 	}
-	tls, err := s.cfg.Group.TLS(readFile)
+	logins, err := logins(s.cfg().Group, readFile)
 	if err != nil {
 		return nil, err
 	}
-	configs := make([]lane.Config, len(s.cfg.Group.Backends))
-	for i, b := range s.cfg.Group.Backends {
-		o := redis.Options{Network: b.Network, Addr: b.Address, Username: b.User.Reveal(), Password: b.Password.Reveal()}
-		if b.TLS {
-			o.TLSConfig = tls
-		}
-		configs[i] = s.laneConfig(i, b.String(), o)
+	configs := make([]lane.Config, len(logins))
+	for i, b := range s.cfg().Group.Backends {
+		a := lane.NewAccess(logins[i])
+		s.access = append(s.access, a)
+		configs[i] = s.laneConfig(i, b.String(), a.Options(b.Network, b.Address))
 	}
 	return configs, nil
 }
 
+// logins are what each backend asks of those who connect.
+func logins(g conf.Group, readFile func(string) ([]byte, error)) ([]lane.Login, error) {
+	all := make([]lane.Login, len(g.Backends))
+	for i, b := range g.Backends {
+		config, err := g.TLS(i, readFile)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = lane.Login{User: b.User.Reveal(), Password: b.Password.Reveal(), TLS: config}
+	}
+	return all, nil
+}
+
 func (s *Server) laneConfig(i int, name string, o redis.Options) lane.Config {
-	c := s.cfg.Lane
+	c := s.cfg().Lane
 	return lane.Config{
 		Index: i, Name: name, Options: o,
 		Connect: c.Connect, Vote: c.Vote, Stall: c.Stall,
 		BackoffMin: c.BackoffMin, BackoffMax: c.BackoffMax,
 		BatchRequests: c.BatchRequests, BatchBytes: c.BatchBytes, Queue: c.Queue, Debts: c.Debts,
 		RoundTrip: s.roundTrip(i), Votes: s.votes,
-		Admission: admissionRule(s.cfg, i), Twin: s.twin(i),
+		Admission: admissionRule(*s.cfg(), i), Twin: s.twin(i),
 		Log: s.log,
 	}
 }
@@ -60,7 +71,7 @@ func (s *Server) twin(index int) func(runID string) string {
 		if i < 0 {
 			return ""
 		}
-		return s.cfg.Group.Backends[i].String()
+		return s.cfg().Group.Backends[i].String()
 	}
 }
 

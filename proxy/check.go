@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -83,7 +84,9 @@ func inspectAll(ctx context.Context, cfg conf.Config, readFile func(string) ([]b
 // there is to say the command prints.
 func quiet(cfg conf.Config) *Server {
 	redis.SetLogger(libraryLog{zerolog.Nop()})
-	return &Server{cfg: cfg, log: zerolog.Nop()}
+	s := &Server{log: zerolog.Nop()}
+	s.settings.Store(&cfg)
+	return s
 }
 
 // judge says what is to be known of each backend, and which must not be used.
@@ -93,8 +96,8 @@ func judge(reports []lane.Report, names []string) (notes []string, unfit []bool)
 		switch {
 		case r.Err != nil:
 			notes[i], unfit[i] = r.Err.Error(), true
-		case r.EvictionPolicy != "" && r.EvictionPolicy != "noeviction":
-			notes[i] = "maxmemory-policy is " + r.EvictionPolicy + ": locks can vanish when memory is short; set noeviction"
+		default:
+			notes[i] = strings.Join(r.Warnings, "; ")
 		}
 		for j := range i {
 			if r.RunID != "" && r.RunID == reports[j].RunID {

@@ -29,17 +29,29 @@
 //	  │
 //	client
 //
-// Data goes down this page; nothing reaches back up. Reads, counters and
-// transactions take the same road with another method of the group; scripts and
-// MULTI run on a quorum.View by package engine, scripts inside the VM of package lua.
+// Data goes down this page; nothing reaches back up. Reads, counters, walks through
+// the keys and transactions take the same road with another method of the group;
+// scripts and MULTI run on a quorum.View by package engine, scripts inside the VM of
+// package lua. What needs no backend ends at session.local.
 //
 // # Who owns what
 //
 // redcon owns a goroutine per client, which owns the client's session. Commands of a
 // pipeline run in goroutines that the session waits for. A lane owns one goroutine
 // and its connection. The Server owns the lanes, and ends them after the last client
-// has gone. Run owns the goroutine that writes the log.
+// has gone; it owns the watch too, a goroutine that remembers how the backends were and
+// logs those that stop answering, and where there is a single backend the one that
+// measures its replicas' lag. The keeper, which admits the backends, is another. Run
+// owns the goroutine that writes the log.
 //
-// redcon's types stay in server.go, go-redis's in package lane, Lua's in package
-// lua. What a client hears is a resp.Reply until the last moment.
+// redcon's types stay in server.go, go-redis's in the packages lane, look and
+// replication, Lua's in package lua, Prometheus's in package metrics. What a client
+// hears is a resp.Reply until the last moment.
+//
+// # What is seen of it
+//
+// What happens on the way of a command is counted where it ends: in logAcquisition and
+// logStep, which also write its line. What is a state, of a lane or of the guard, is
+// asked for when somebody looks: observe.go answers package metrics, facts.go package
+// status.
 package proxy

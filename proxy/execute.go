@@ -87,7 +87,7 @@ func (s *Server) acquire(ctx context.Context, client *session, r resp.Set, ttl t
 // is the one of a lock that is taken, for clients that know no other.
 func (s *Server) unavailable(err error, no resp.Reply) resp.Reply {
 	var short *quorum.UnavailableError
-	if s.cfg.Server.UnavailableReply == "nil" && errors.As(err, &short) {
+	if s.cfg().Server.UnavailableReply == "nil" && errors.As(err, &short) {
 		return no
 	}
 	return s.failure(err)

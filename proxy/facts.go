@@ -19,7 +19,7 @@ func (s *Server) facts() status.Facts {
 	now := time.Now()
 	server := observed{s}.Server()
 	f := status.Facts{
-		Version: s.version, Group: s.cfg.Group.Name, Topology: s.topology, At: now, Uptime: now.Sub(s.started).Seconds(),
+		Version: s.version, Group: s.cfg().Group.Name, Topology: s.topology, At: now, Uptime: now.Sub(s.started).Seconds(),
 		Voters: s.voters(), Quorum: server.Quorum, Votes: s.votes(),
 		SuccessRate: s.metrics.SuccessRate(), Operations: s.metrics.Operations(), Stale: s.metrics.Stales(),
 		Clients: server.Clients, MaxClients: server.MaxClients, Commands: server.Commands, Connections: server.Connections,
@@ -56,6 +56,9 @@ func backendFacts(l *lane.Lane, now time.Time) status.Backend {
 	}
 	if f.State == lane.Stalled {
 		b.Reason = "it does not answer"
+	}
+	for _, w := range f.Warnings {
+		b.Warnings = append(b.Warnings, string(w))
 	}
 	if f.State < lane.Stalled {
 		return b // the rest would be of the past

@@ -122,6 +122,22 @@ func TestEverythingLocalWorksWithAllBackendsDown(t *testing.T) {
 	c.want("three", "CLIENT", "GETNAME")
 }
 
+func TestAdvertisedVersionIsTheSameEverywhere(t *testing.T) {
+	for setting, version := range map[string]string{"": "8.4.0", "SERVER_ADVERTISED_VERSION=7.2.5": "7.2.5"} {
+		lines := []string{}
+		if setting != "" {
+			lines = append(lines, setting)
+		}
+		c := newWorld(t, lines...).client()
+		info, _ := c.do("INFO", "server").(string)
+		hello, _ := c.do("HELLO").([]any)
+		lolwut, _ := c.do("LOLWUT").(string)
+		if !strings.Contains(info, "redis_version:"+version+"\r\n") || len(hello) < 4 || hello[3] != version || !strings.HasSuffix(lolwut, "Redis ver. "+version+"\n") {
+			t.Errorf("%s: %.60q, %v, %q", version, info, hello, lolwut)
+		}
+	}
+}
+
 func TestBeforeTheLoginOnlyTheLoginWorks(t *testing.T) {
 	const password = "S3cret"
 	w, redis := newWorld(t, "SERVER_PASSWORD="+password), redistest.Start(t, redistest.Password(password), redistest.Args("--databases", "1"))

@@ -48,7 +48,7 @@ func (s *Server) infoSection(name string) []string {
 	case "server":
 		up := time.Since(s.started)
 		return []string{
-			"redis_version:" + s.cfg.Server.AdvertisedVersion,
+			"redis_version:" + s.cfg().Server.AdvertisedVersion,
 			"redis_mode:standalone",
 			"redlock_proxy_version:" + s.version,
 			"os:" + runtime.GOOS + " " + runtime.GOARCH,
@@ -61,7 +61,7 @@ func (s *Server) infoSection(name string) []string {
 	case "clients":
 		return []string{
 			fmt.Sprintf("connected_clients:%d", s.clients.count()),
-			fmt.Sprintf("maxclients:%d", s.cfg.Server.MaxClients),
+			fmt.Sprintf("maxclients:%d", s.cfg().Server.MaxClients),
 			"blocked_clients:0",
 		}
 	case "memory":
@@ -102,13 +102,13 @@ func (s *Server) infoQuorum() []string {
 			drift = fmt.Sprintf("%.3f", *b.Drift)
 		}
 		rows = append(rows, fmt.Sprintf("backend%d:address=%s,state=%s,state_seconds=%d,role=%s,round_trip_ms=%.3f,clock_drift_ms=%s,"+
-			"restarts=%d,refills=%d,debts=%d,debts_lost=%d,waiting=%d,granted=%d,refused=%d,failed=%d",
+			"restarts=%d,refills=%d,debts=%d,debts_lost=%d,waiting=%d,granted=%d,refused=%d,failed=%d,warnings=%s,reason=%s",
 			i, b.Name, b.State, int(b.Since), b.Role, b.RoundTrip, drift,
-			b.Restarts, b.Refills, b.Debts, b.DebtsLost, b.Waiting, b.Granted, b.Refused, b.Failed))
+			b.Restarts, b.Refills, b.Debts, b.DebtsLost, b.Waiting, b.Granted, b.Refused, b.Failed, dash(strings.Join(b.Warnings, "|")), dash(oneField(b.Reason))))
 	}
 	n := len(s.lanes)
 	return append([]string{
-		"group:" + s.cfg.Group.Name,
+		"group:" + s.cfg().Group.Name,
 		"topology:" + s.topology,
 		fmt.Sprintf("backends:%d", n),
 		fmt.Sprintf("quorum:%d", quorum.Majority(n)),
@@ -120,22 +120,30 @@ func (s *Server) infoQuorum() []string {
 	}, rows...)
 }
 
+// oneField makes a text fit into a row of fields: without commas and line breaks.
+func oneField(text string) string {
+	return strings.NewReplacer(",", ";", "\r", " ", "\n", " ").Replace(text)
+}
+
 // configGet answers CONFIG GET: the few settings that clients ask a Redis for.
 func (s *Server) configGet(patterns []string) resp.Reply {
 	settings := [][2]string{
 		{"appendonly", "no"},
 		{"databases", "1"},
-		{"maxclients", strconv.Itoa(s.cfg.Server.MaxClients)},
+		{"maxclients", strconv.Itoa(s.cfg().Server.MaxClients)},
 		{"maxmemory", "0"},
 		{"maxmemory-policy", "noeviction"},
 		{"replica-read-only", "yes"},
 		{"save", ""},
-		{"timeout", strconv.Itoa(int(s.cfg.Server.Idle.Seconds()))},
+		{"timeout", strconv.Itoa(int(s.cfg().Server.Idle.Seconds()))},
 	}
 	found := resp.Map{}
 	for _, p := range patterns { // in the order in which they are asked for, each once
 		for _, kv := range settings {
 			name := resp.Bulk(kv[0])
+			if len(p) == len(kv[0]) && fold(p) == kv[0] {
+				name = resp.Bulk(p) // as it was asked for
+			}
 			if settingMatches(fold(p), kv[0]) && !slices.Contains(found, resp.Reply(name)) {
 				found = append(found, name, resp.Bulk(kv[1]))
 			}

@@ -10,23 +10,20 @@ import (
 	"time"
 
 	"github.com/mattn/go-isatty"
-	"github.com/redis/go-redis/v9"
-	"github.com/rs/zerolog"
 
 	"redlockproxy/conf"
 	"redlockproxy/proxy/lane"
 	"redlockproxy/proxy/look"
 	"redlockproxy/proxy/status"
 	"redlockproxy/quorum"
+	"redlockproxy/resp"
 )
 
 // Inspect writes what each backend holds under a key, and what the group would answer.
 // The error says that too few backends answer for that. It takes every backend that
 // answers for one that votes.
 func Inspect(ctx context.Context, cfg conf.Config, key string, out io.Writer, readFile func(string) ([]byte, error)) error {
-	redis.SetLogger(libraryLog{zerolog.Nop()}) // what it would print, the table says
-	s := &Server{cfg: cfg, log: zerolog.Nop()}
-	configs, err := s.laneConfigs(readFile)
+	configs, err := quiet(cfg).laneConfigs(readFile)
 	if err != nil {
 		return err
 	}
@@ -92,7 +89,7 @@ func noteHeld(h look.Held, answer look.Answer) string {
 
 // lookConfig is how to look at the backends of these lanes.
 func lookConfig(configs []lane.Config) look.Config {
-	cfg := look.Config{Limit: lookLimit}
+	cfg := look.Config{Hidden: func(key string) bool { return key == resp.ReservedKey }, Limit: lookLimit}
 	for _, c := range configs {
 		cfg.Backends = append(cfg.Backends, look.Backend{Name: c.Name, Options: c.Options})
 	}

@@ -101,6 +101,7 @@ func (c *session) end(k killing) int {
 		case !o.meets(k):
 		case o != c:
 			n++
+			c.s.clients.remove(o) // from here on it is none, and can't be ended twice
 			_ = o.conn.Close()
 		case !k.spareSelf:
 			n++

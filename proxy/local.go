@@ -40,7 +40,7 @@ func (c *session) local(name string, args []string) resp.Reply {
 	case "subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe":
 		return c.subscribe(name, args)
 	case "lolwut":
-		return resp.Verbatim("redlock-proxy " + c.s.version + "\nRedis ver. " + c.s.cfg.Server.AdvertisedVersion + "\n")
+		return resp.Verbatim("redlock-proxy " + c.s.version + "\nRedis ver. " + c.s.cfg().Server.AdvertisedVersion + "\n")
 	case "config|get":
 		return c.s.configGet(args[2:])
 	case "script|help", "config|help", "client|help", "command|help":
@@ -95,5 +95,5 @@ func (c *session) reset() {
 	c.mu.Lock()
 	c.name, c.listens = "", subscriptions{}
 	c.mu.Unlock()
-	c.setAuthed(!c.s.cfg.Server.Password.IsSet())
+	c.setAuthed(!c.s.cfg().Server.Password.IsSet())
 }

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"redlockproxy/conf"
 )
 
@@ -106,7 +108,7 @@ func TestClosingTheLogWritesWhatWaits(t *testing.T) {
 func TestConsoleLogHasOneLineForEachEvent(t *testing.T) {
 	var out bytes.Buffer
 	b := newLogBuffer(logFormat(conf.Log{Format: "console"}, &out))
-	log := newLogger(conf.Log{Level: "info"}, b)
+	log := zerolog.New(b)
 	for i := range 3 {
 		log.Info().Int("n", i).Msg("event")
 	}

@@ -12,7 +12,7 @@ import (
 func (c *session) auth(args []string) resp.Reply {
 	switch len(args) {
 	case 2:
-		if !c.s.cfg.Server.Password.IsSet() {
+		if !c.s.cfg().Server.Password.IsSet() {
 			return resp.ErrAuthNoPassword
 		}
 		return c.login("default", args[1])
@@ -25,7 +25,7 @@ func (c *session) auth(args []string) resp.Reply {
 // login checks credentials. Without a password set, the default user may log in
 // with anything, as in Redis.
 func (c *session) login(user, password string) resp.Reply {
-	set := c.s.cfg.Server.Password
+	set := c.s.cfg().Server.Password
 	right := !set.IsSet() || sameSecret(set.Reveal(), password)
 	if user != "default" || !right {
 		return resp.ErrWrongPass
@@ -91,7 +91,7 @@ func (c *session) hello(args []string) resp.Reply {
 	c.proto = proto
 	return resp.Map{
 		resp.Bulk("server"), resp.Bulk("redis"),
-		resp.Bulk("version"), resp.Bulk(c.s.cfg.Server.AdvertisedVersion),
+		resp.Bulk("version"), resp.Bulk(c.s.cfg().Server.AdvertisedVersion),
 		resp.Bulk("proto"), resp.Int(proto),
 		resp.Bulk("id"), resp.Int(c.id),
 		resp.Bulk("mode"), resp.Bulk("standalone"),

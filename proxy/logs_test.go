@@ -224,7 +224,7 @@ func runInBackground(t *testing.T, cfg conf.Config, out, errs io.Writer) (stop f
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- proxy.Run(ctx, cfg, "test", out, errs, os.ReadFile) }()
+	go func() { ended <- proxy.Run(ctx, cfg, "test", out, errs, os.ReadFile, proxy.Reload{}) }()
 	stop = sync.OnceValue(func() error {
 		cancel()
 		select {

@@ -43,7 +43,7 @@ const (
 
 // room takes n bytes more on; false if that is too many.
 func (m *multi) room(c *session, n int) bool {
-	if m.bytes+n > c.s.cfg.Server.MaxCommandBytes {
+	if m.bytes+n > c.s.cfg().Server.MaxCommandBytes {
 		return false
 	}
 	m.bytes += n

@@ -32,7 +32,7 @@ func TestTransactionsKeepTheRulesOfRedis(t *testing.T) {
 	for _, proto := range []int{2, 3} {
 		for _, lines := range transactions {
 			for _, s := range append(redistest.Group{redis}, w.backends...) {
-				s.MustDo("FLUSHALL")
+				s.Empty()
 				s.MustDo("RPUSH", "list", "x")
 			}
 			p := newPair(t, w, redis)

@@ -26,6 +26,9 @@ func (o observed) Backends() []metrics.Backend {
 			Waiting: f.Waiting, Debts: f.Debts, DebtsLost: f.DebtsLost,
 			Restarts: f.Restarts, Refills: f.Refills, Drift: f.Drift, DriftKnown: f.DriftKnown,
 		}
+		for _, w := range f.Warnings {
+			all[i].Warnings = append(all[i].Warnings, string(w))
+		}
 		if f.State == lane.Learner {
 			all[i].LearnerSince = f.Since
 		}
@@ -38,7 +41,7 @@ func (o observed) Server() metrics.Server {
 	s := o.s
 	now := metrics.Server{
 		Quorum:  quorum.Majority(len(s.lanes)),
-		Clients: s.clients.count(), MaxClients: s.cfg.Server.MaxClients,
+		Clients: s.clients.count(), MaxClients: s.cfg().Server.MaxClients,
 		Connections: s.stats.connections.Load(), Commands: s.stats.commands.Load(),
 		Limits:          make(map[string]int64, len(s.stats.limits)),
 		LogLinesDropped: s.droppedLines(),

@@ -44,7 +44,7 @@ const maxChunk = 64 << 10
 // start begins one command. It blocks while too many are in flight, so that a
 // client that sends without reading is slowed down.
 func (p *pipeline) start(args []string) {
-	for len(p.slots) >= p.c.s.cfg.Server.PipelineDepth {
+	for len(p.slots) >= p.c.s.cfg().Server.PipelineDepth {
 		p.next()
 	}
 	s := &slot{proto: p.c.proto}

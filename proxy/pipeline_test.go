@@ -175,6 +175,21 @@ func TestDigestRightBehindItsTextIsKnown(t *testing.T) {
 	}
 }
 
+// What comes behind a command has no effect on it, although they run side by side.
+func TestDigestInFrontOfItsTextIsUnknown(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	for i := range 20 {
+		text := fmt.Sprint("return ", i)
+		c.sendAll([]string{"GET", "k"}, []string{"EVALSHA", digest(text), "1", "k"}, []string{"EVAL", text, "1", "k"})
+		for _, want := range []any{nil, redistest.Error("NOSCRIPT No matching script. Please use EVAL."), int64(i)} {
+			if got := c.receive(); !same(got, want) {
+				t.Errorf("%d: %s, wanted %s", i, render(got), render(want))
+			}
+		}
+	}
+}
+
 // A client that sends requests with long answers and reads none of them.
 func TestEndlessPipelineTakesBoundedMemory(t *testing.T) {
 	w := newWorld(t, "SERVER_PIPELINE_DEPTH=4", "LOG_LEVEL=info")

@@ -31,14 +31,17 @@ func threads(c conf.Server) int {
 	return max(1, runtime.GOMAXPROCS(0)/2)
 }
 
-// Run serves until ctx ends, and then lets what has begun end.
-func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writer, readFile func(string) ([]byte, error)) error {
+// Run serves until ctx ends, and then lets what has begun end. Meanwhile it reloads its
+// configuration when it is asked to.
+func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writer, readFile func(string) ([]byte, error), reload Reload) error {
+	defer zerolog.SetGlobalLevel(zerolog.GlobalLevel())
+	zerolog.SetGlobalLevel(logLevel(cfg.Log))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads(cfg.Server)))
 	weight := make([]byte, ballast)
 	defer runtime.KeepAlive(weight)
 	writer := newLogBuffer(logFormat(cfg.Log, errs))
 	defer closeLog(writer)
-	log := newLogger(cfg.Log, writer)
+	log := zerolog.New(writer).With().Timestamp().Logger()
 	redis.SetLogger(libraryLog{log})
 
 	s, err := New(cfg, version, log, readFile)
@@ -69,11 +72,16 @@ func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writ
 	log.Info().Str("addr", addr.String()).Str("version", version).Str("group", cfg.Group.Name).Int("backends", len(s.lanes)).
 		Int("quorum", s.group.Q()).Str("topology", s.topology).Msg("listening")
 
-	select {
-	case <-ctx.Done():
-	case err = <-s.Failed():
-		s.Shutdown()
-		return fmt.Errorf("the listener ended: %w", err)
+	for serving := true; serving; {
+		select {
+		case <-ctx.Done():
+			serving = false
+		case <-reload.Asked:
+			s.reload(reload.Load, readFile)
+		case err = <-s.Failed():
+			s.Shutdown()
+			return fmt.Errorf("the listener ended: %w", err)
+		}
 	}
 	log.Info().Msg("stopping: commands that have begun are answered first")
 	s.Shutdown()
@@ -145,12 +153,14 @@ func logFormat(c conf.Log, w io.Writer) io.Writer {
 	return w
 }
 
-func newLogger(c conf.Log, w io.Writer) zerolog.Logger {
+// logLevel is the level that is set for the whole process: there is one Run in it, and
+// the loggers that were handed on can't be changed any more.
+func logLevel(c conf.Log) zerolog.Level {
 	level, err := zerolog.ParseLevel(c.Level)
 	if err != nil {
-		level = zerolog.InfoLevel // conf lets no other word through
+		return zerolog.InfoLevel // conf lets no other word through
 	}
-	return zerolog.New(w).Level(level).With().Timestamp().Logger()
+	return level
 }
 
 // libraryLog takes what go-redis has to say; it is about connections, which the

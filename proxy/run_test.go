@@ -61,7 +61,7 @@ func TestStartThatFailsCanStillSayWhy(t *testing.T) {
 		cfg := settings(t, nil, "LOG_FORMAT="+format)
 		cfg.Server.Listen = taken.Addr().String()
 		var errs closable
-		err = proxy.Run(t.Context(), cfg, "test", io.Discard, &errs, os.ReadFile)
+		err = proxy.Run(t.Context(), cfg, "test", io.Discard, &errs, os.ReadFile, proxy.Reload{})
 		if err == nil || !strings.Contains(err.Error(), "server.listen") {
 			t.Errorf("%v", err)
 		}
@@ -164,7 +164,7 @@ func TestCheckShowsWhatIsUnfit(t *testing.T) {
 		t.Errorf("%v, %s", err, &table)
 	}
 	table.Reset()
-	if err := proxy.Init(t.Context(), settings(t, []string{group[0].Addr()}, "LANE_CONNECT=2s"), &table, os.ReadFile); err != nil || !strings.Contains(table.String(), "Nothing to mark") {
+	if err := proxy.Init(t.Context(), settings(t, []string{group[0].Addr()}, "LANE_CONNECT=2s"), &table, os.ReadFile); err != nil || !strings.Contains(table.String(), "Nothing to declare") {
 		t.Errorf("%v, %s", err, &table)
 	}
 }

@@ -107,11 +107,14 @@ func (s *Server) find(r resp.Eval) (*lua.Script, error) {
 }
 
 // prepare loads the text of an EVAL that is about to run, so that an EVALSHA sent
-// right behind it finds the script, although both run side by side.
-func (x *scripts) prepare(r resp.Eval) {
-	if !r.ByDigest {
-		_, _ = x.cache.Load(r.Script) // the run itself gives the error
+// right behind it finds the script, although both run side by side. It tells whether
+// there is a script to run: one whose text comes later was not there, whatever runs first.
+func (x *scripts) prepare(r resp.Eval) bool {
+	if r.ByDigest {
+		return x.cache.Exists(r.Script)
 	}
+	_, _ = x.cache.Load(r.Script) // the run itself gives the error
+	return true
 }
 
 // eval runs a client's script as a transaction.

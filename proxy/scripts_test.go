@@ -64,16 +64,11 @@ func TestExtensionThatAddsBringsBackendsTogether(t *testing.T) {
 	w.client().want(int64(1), "EVAL", extendAdding, "1", "k", "own", "20000")
 	// A client may rely on 990 ms of 1000 and on 4948 of 5000; which of them is the
 	// third of those that answered first, differs.
-	redistest.Eventually(t, 2*time.Second, "four backends have the same time left", func() bool {
+	// The one that had lost the lock gets it back: four confirmed it.
+	redistest.Eventually(t, 2*time.Second, "all backends have the same time left", func() bool {
 		least, most := int64(1<<62), int64(0)
-		for i, s := range w.backends {
+		for _, s := range w.backends {
 			left, _ := s.MustDo("PTTL", "k").(int64)
-			if i == 3 {
-				if left != -2 {
-					t.Fatalf("the lock is back where it was lost, for %d ms", left)
-				}
-				continue
-			}
 			least, most = min(least, left), max(most, left)
 		}
 		return least > 15_000 && most <= 25_300 && most-least < 200

@@ -32,7 +32,7 @@ import (
 // A Server is one proxy: a listener for clients, and a group of backends. Listen
 // starts it and Shutdown ends it.
 type Server struct {
-	cfg      conf.Config
+	settings atomic.Pointer[conf.Config] // in force now: see cfg and Reload
 	log      zerolog.Logger
 	version  string
 	topology string
@@ -40,6 +40,7 @@ type Server struct {
 	started  time.Time
 
 	lanes   []*lane.Lane
+	access  []*lane.Access      // to each of the backends; none for the stand-ins
 	own     []*embedded.Backend // the stand-ins, when there are no other backends
 	group   *quorum.Group
 	keeper  *admission.Keeper // nil where backends need no admission
@@ -76,7 +77,7 @@ type stats struct {
 func New(cfg conf.Config, version string, log zerolog.Logger, readFile func(string) ([]byte, error)) (*Server, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
-		cfg: cfg, log: log, version: version, topology: redlock, runID: newRunID(),
+		log: log, version: version, topology: redlock, runID: newRunID(),
 		started: time.Now(),
 		engine:  engine.Engine{MaxTTL: cfg.Group.MaxTTL},
 		scripts: newScripts(scriptCache(cfg.Script), cfg.Script.Cache),
@@ -86,6 +87,7 @@ func New(cfg conf.Config, version string, log zerolog.Logger, readFile func(stri
 		health:       status.NewHealth(healthSlots, metrics.SlotTime),
 		droppedLines: func() int64 { return 0 },
 	}
+	s.settings.Store(&cfg)
 	s.stats.limits = newLimits()
 	configs, err := s.laneConfigs(readFile)
 	if err != nil {
@@ -121,6 +123,10 @@ func New(cfg conf.Config, version string, log zerolog.Logger, readFile func(stri
 	return s, nil
 }
 
+// cfg is the configuration in force. What a Reload may change is to be asked for each
+// time it is needed.
+func (s *Server) cfg() *conf.Config { return s.settings.Load() }
+
 // newRunID is 40 characters, like those of a Redis process.
 func newRunID() string {
 	var b [20]byte
@@ -131,29 +137,22 @@ func newRunID() string {
 // Listen begins to serve clients and returns the address, which is of interest when
 // the configured port is 0.
 func (s *Server) Listen(readFile func(string) ([]byte, error)) (net.Addr, error) {
-	network, address := conf.SplitAddress(s.cfg.Server.Listen)
-	config, err := s.cfg.Server.TLS(readFile)
+	network, address := conf.SplitAddress(s.cfg().Server.Listen)
+	config, err := s.cfg().Server.TLS(readFile)
 	if err != nil {
 		return nil, err
 	}
 	ln, err := net.Listen(network, address)
 	if err != nil {
-		return nil, fmt.Errorf("can't listen on %s (server.listen): %w", s.cfg.Server.Listen, err)
+		return nil, fmt.Errorf("can't listen on %s (server.listen): %w", s.cfg().Server.Listen, err)
 	}
+	s.noteCertificate(config)
 	s.serve(ln, config)
 	return ln.Addr(), nil
 }
 
 func (s *Server) serve(ln net.Listener, config *tls.Config) {
-	c := s.cfg.Server
-	s.listener = guard.ListenTLS(ln, config, guard.Limits{
-		MaxClients:   c.MaxClients,
-		AuthRequired: c.Password.IsSet(),
-		After:        guard.Size{Args: c.MaxArgs, Bulk: c.MaxCommandBytes, Command: c.MaxCommandBytes},
-		Large:        c.MaxLargeBytes,
-		Line:         c.MaxInlineBytes,
-		HalfCommand:  c.HalfCommand, HandshakeTime: c.Handshake, WriteStall: c.WriteStall, Idle: c.Idle,
-	}, guard.Hooks{
+	s.listener = guard.ListenTLS(ln, config, limits(s.cfg().Server), guard.Hooks{
 		Accepted: func() { s.stats.connections.Add(1) },
 		Refused:  func() { s.stats.rejected.Add(1); s.hit(limitClients) },
 		Timeout:  func(cause guard.Cause) { s.hit(string(cause)) },
@@ -170,13 +169,25 @@ func (s *Server) serve(ln net.Listener, config *tls.Config) {
 	}()
 }
 
+// limits are what each client is bound to.
+func limits(c conf.Server) guard.Limits {
+	return guard.Limits{
+		MaxClients:   c.MaxClients,
+		AuthRequired: c.Password.IsSet(),
+		After:        guard.Size{Args: c.MaxArgs, Bulk: c.MaxCommandBytes, Command: c.MaxCommandBytes},
+		Large:        c.MaxLargeBytes,
+		Line:         c.MaxInlineBytes,
+		HalfCommand:  c.HalfCommand, HandshakeTime: c.Handshake, WriteStall: c.WriteStall, Idle: c.Idle,
+	}
+}
+
 // accept makes the session of a new client.
 func (s *Server) accept(conn redcon.Conn) bool {
 	gc, ok := conn.NetConn().(*guard.Conn)
 	if !ok {
 		return false
 	}
-	c := &session{s: s, conn: gc, addr: conn.RemoteAddr(), since: time.Now(), proto: 2, authed: !s.cfg.Server.Password.IsSet()}
+	c := &session{s: s, conn: gc, addr: conn.RemoteAddr(), since: time.Now(), proto: 2, authed: gc.Authenticated()}
 	c.active = c.since
 	s.clients.add(c)
 	conn.SetContext(c)
@@ -228,10 +239,10 @@ func words(cmd redcon.Command) []string {
 // undone, and closes everything. It takes no longer than the drain time and the little
 // that closing needs.
 func (s *Server) Shutdown() {
-	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Server.Drain)
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg().Server.Drain)
 	defer cancel()
 	if s.listener != nil {
-		timer := time.NewTimer(s.cfg.Server.Drain * 9 / 10)
+		timer := time.NewTimer(s.cfg().Server.Drain * 9 / 10)
 		select {
 		case <-s.listener.Drain():
 		case <-timer.C:
@@ -253,7 +264,7 @@ func (s *Server) Shutdown() {
 // owe a removal to another, so one pass is not enough.
 func (s *Server) flush(ctx context.Context) {
 	const passes = 3
-	ctx, cancel := context.WithTimeout(ctx, 10*s.cfg.Lane.Vote)
+	ctx, cancel := context.WithTimeout(ctx, 10*s.cfg().Lane.Vote)
 	defer cancel()
 	for range passes {
 		for _, l := range s.lanes {

@@ -94,8 +94,8 @@ func (c *session) dispatch(ctx context.Context, args []string, run func(keys []s
 	if run == nil {
 		return c.s.execute(ctx, c, request)
 	}
-	if r, ok := request.(resp.Eval); ok {
-		c.s.scripts.prepare(r)
+	if r, ok := request.(resp.Eval); ok && !c.s.scripts.prepare(r) {
+		return plain(resp.ErrNoScript)
 	}
 	run(resp.Keys(args), func() answer { return c.s.execute(ctx, c, request) })
 	return answer{}

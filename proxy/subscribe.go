@@ -45,7 +45,7 @@ func (c *session) subscribe(name string, args []string) resp.Reply {
 	b := &c.listens
 	list, number := b.list(name)
 	if !strings.HasSuffix(name, "unsubscribe") {
-		return b.add(list, number, name, args[1:], c.s.cfg.Server.MaxCommandBytes)
+		return b.add(list, number, name, args[1:], c.s.cfg().Server.MaxCommandBytes)
 	}
 	gone := args[1:]
 	if len(gone) == 0 {

@@ -217,7 +217,7 @@ func TestRepliesHaveRedissTypesInBothProtocols(t *testing.T) {
 	rows := differences(t)
 	for _, proto := range []string{"2", "3"} {
 		for _, s := range append(redistest.Group{redis}, w.backends...) {
-			s.MustDo("FLUSHALL")
+			s.Empty()
 			s.MustDo("RPUSH", "list", "x")
 		}
 		here, there := dialStrict(t, w.addr), dialStrict(t, redis.Addr())

@@ -17,7 +17,7 @@ func (s *Server) walk(ctx context.Context, request resp.Request) resp.Reply {
 	switch {
 	case err != nil:
 		return s.failure(err)
-	case admitted(s.cfg) && n > 0:
+	case admitted(*s.cfg()) && n > 0:
 		n-- // each backend's marker
 	}
 	return resp.Int(n)

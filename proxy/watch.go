@@ -59,7 +59,7 @@ func (s *Server) watchOne(l *lane.Lane, was *stall) {
 			return
 		}
 		e := s.log.Warn().Str("backend", l.Name()).Str("state", state.String()).
-			Str("reason", fmt.Sprintf("it has not answered for %s (lane.vote)", s.cfg.Lane.Vote)).Str("votes", s.votes())
+			Str("reason", fmt.Sprintf("it has not answered for %s (lane.vote)", s.cfg().Lane.Vote)).Str("votes", s.votes())
 		if was.silent > 0 {
 			e.Int("stalls_not_logged", was.silent)
 			was.silent = 0

@@ -41,10 +41,34 @@ func (g *Group) Increment(ctx context.Context, key Key, by int64) (Count, error)
 		return Count{Number: n, Tally: r.tally, Rounds: 1}, nil
 	}
 	c := contest{g: g, key: key, by: by}
-	if err := c.afterIncrement(r); err != nil {
-		return Count{}, err
+	err := c.afterIncrement(r)
+	count := Count{}
+	if err == nil {
+		count, err = c.settle(op)
 	}
-	return c.settle(op)
+	if err == ErrOverflow {
+		err = c.confirmOverflow(op, r.tally)
+	}
+	return count, err
+}
+
+// confirmOverflow sees whether a majority holds the number that would leave the range:
+// the backends that have it may be a minority that is behind.
+func (c *contest) confirmOverflow(ctx limited, last Tally) error {
+	held, err := c.g.Read(ctx, []Key{c.key}, false)
+	if err != nil {
+		return err
+	}
+	n, ok := Held{Kind: held[0].Kind, Stored: held[0].Stored}.number()
+	switch {
+	case held[0].Kind == Other:
+		return ErrWrongType
+	case !ok:
+		return ErrNotInteger
+	case n > math.MaxInt64-c.by:
+		return ErrOverflow
+	}
+	return unavailable(last) // the key has changed since
 }
 
 // enough tells whether a majority has said what it has, granting or refusing, or none

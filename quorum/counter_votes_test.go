@@ -2,6 +2,7 @@ package quorum_test
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
@@ -81,4 +82,21 @@ func TestCounterWithoutAMajorityIsUnavailableAtOnce(t *testing.T) {
 			t.Errorf("answered after %v", d)
 		}
 	})
+}
+
+// A minority that is behind and holds a number does not make a counter of what a
+// majority knows to be none.
+func TestOverflowIsWhatAMajorityHolds(t *testing.T) {
+	for _, behind := range [][]int{{1, 2}, {4, 5}} {
+		virtual(t, func(t *testing.T, r *rig) {
+			r.plant("f", "no number", 0, 1, 2, 3, 4, 5)
+			r.plant("f", "1"+tag, 0, behind...)
+			for _, i := range behind {
+				r.fakes[i-1].SetDelay(oneWay/2, oneWay/2)
+			}
+			if _, err := r.Increment(context.Background(), "f", math.MaxInt64); err != quorum.ErrNotInteger {
+				t.Errorf("%v behind: %v", behind, err)
+			}
+		})
+	}
 }

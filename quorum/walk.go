@@ -189,7 +189,7 @@ func (b ballot) likely() Holding {
 			}
 		}
 		if h.Kind != Nothing && same+b.open >= Majority(b.n) {
-			return Holding{Kind: h.Kind, Stored: h.Stored, Type: h.Type, TTL: h.TTL}
+			return Holding(h)
 		}
 	}
 	return Holding{}

@@ -59,12 +59,16 @@ func (w *world) start(extraArgs ...string) {
 	w.awaitVotes(w.proxy, w.backends...)
 }
 
-// awaitVotes waits until locks taken at the proxy reach each of the backends.
+// awaitVotes waits until as many backends vote as are given, and locks taken at the
+// proxy reach each of them.
 func (w *world) awaitVotes(proxy *redistest.Proxy, backends ...*redistest.Server) {
 	w.t.Helper()
 	n := 0
-	redistest.Eventually(w.t, 5*time.Second, "the proxy's locks reach the backends", func() bool {
+	redistest.Eventually(w.t, 20*time.Second, "the backends vote, and the proxy's locks reach them", func() bool {
 		n++
+		if proxy.Voters() < len(backends) {
+			return false
+		}
 		key := fmt.Sprintf("probe:%d", n)
 		if reply, err := proxy.Do("SET", key, "x", "NX", "PX", "5000"); err != nil || reply != ok {
 			return false

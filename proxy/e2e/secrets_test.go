@@ -26,6 +26,14 @@ func TestNoSecretIsPrinted(t *testing.T) {
 	if err := os.WriteFile(file, []byte(fmt.Sprintf("[server]\npassword = %q\n", clientSecret)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	right := make([]string, len(group))
+	for i, addr := range group.Addrs() {
+		right[i] = "redis://:" + backendSecret + "@" + addr
+	}
+	// A group is founded with all of its backends only.
+	founder := redistest.StartProxy(t, right)
+	redistest.Eventually(t, 5*time.Second, "the group is founded", func() bool { return founder.Voters() == len(group) })
+	founder.Stop()
 	w.proxy = redistest.StartProxy(t, w.addrs, "-config", file, "-log-level", "debug")
 	c := w.proxy.Client()
 	replies := ""

@@ -77,12 +77,12 @@ func alike(here, there any) bool {
 	return here == there
 }
 
-// holding is what a server holds: value and absolute expiry in milliseconds by key.
+// holding is what a server holds for clients: value and absolute expiry in milliseconds by key.
 func holding(t *testing.T, s *redistest.Server) map[string]held {
 	t.Helper()
-	const list = `local all = {} for i, k in ipairs(redis.call('KEYS', '*')) do all[i] = {k, redis.call('GET', k), redis.call('PEXPIRETIME', k)} end return all`
+	const list = `local all = {} for i, k in ipairs(redis.call('KEYS', '*')) do if k ~= ARGV[1] then all[#all+1] = {k, redis.call('GET', k), redis.call('PEXPIRETIME', k)} end end return all`
 	all := map[string]held{}
-	for _, entry := range s.MustDo("EVAL", list, "0").([]any) {
+	for _, entry := range s.MustDo("EVAL", list, "0", redistest.Marker).([]any) {
 		e := entry.([]any)
 		all[e[0].(string)] = held{value: e[1].(string), expires: e[2].(int64)}
 	}

@@ -30,7 +30,7 @@ func (g *group) wantError(t *testing.T, word string, args ...string) {
 // TestProxyStoppedBetweenVotesAndReplyGrantsNothing stops the proxy when the backends
 // have the lock and it has not heard of it, until the lock is over.
 func TestProxyStoppedBetweenVotesAndReplyGrantsNothing(t *testing.T) {
-	g := newGroup(t)
+	g := newGroup(t, redistest.Patient(t)...)              // the votes themselves are not too late
 	other := redistest.StartRelease(t, g.backends.Addrs()) // without the relays
 	awaitVoters(t, other, 5)
 	for _, r := range g.relays {
@@ -114,26 +114,27 @@ func TestFullBackendsRefuseNewLocksAndStillGiveUpOldOnes(t *testing.T) {
 	})
 }
 
-func TestReplicaAndClusterNodeHaveNoVote(t *testing.T) {
-	backends := redistest.StartGroup(t, 3)
-	host, port, _ := strings.Cut(backends[0].Addr(), ":")
-	replica := redistest.Start(t, redistest.Args("--replicaof", host+" "+port))
-	node := redistest.Start(t, redistest.Args("--cluster-enabled", "yes"))
-	all := append(redistest.Group{replica, node}, backends...)
-	g := &group{proxy: redistest.StartRelease(t, all.Addrs(), redistest.Patient(t)...)}
-	awaitVoters(t, g.proxy, 3)
-	g.want(t, ok, "SET", "lock", "a", "NX", "PX", "60000")
-	g.want(t, int64(1), "INCR", "fence")
-	for _, why := range []string{"it is a replica", "it is in cluster mode"} {
-		if !strings.Contains(g.proxy.Output(), why) {
-			t.Errorf("the log does not say %q", why)
+// TestBackendsThatBecomeReplicasHaveNoVote turns primaries into replicas of a server
+// that is none of the group, which empties them.
+func TestBackendsThatBecomeReplicasHaveNoVote(t *testing.T) {
+	g := newGroup(t, settings(t, "[group]\nmax_ttl = \"1s\"\n[server]\nanswer_within = \"1s\"\n[lane]\nvote = \"450ms\"\n")...)
+	host, port, _ := strings.Cut(redistest.Start(t).Addr(), ":")
+	turn := func(backends redistest.Group, to ...string) {
+		for _, s := range backends {
+			s.MustDo(append([]string{"REPLICAOF"}, to...)...)
 		}
 	}
-	backends[1].MustDo("REPLICAOF", host, port)
-	g.wantError(t, "UNAVAILABLE", "SET", "second", "a", "NX", "PX", "60000")
-	backends[1].MustDo("REPLICAOF", "NO", "ONE")
-	redistest.Eventually(t, 5*time.Second, "a lock when the third is a primary again", func() bool {
-		reply, err := g.proxy.Do("SET", "third", "a", "NX", "PX", "60000")
+	turn(g.backends[:2], host, port)
+	g.want(t, ok, "SET", "first", "a", "NX", "PX", "1000")
+	awaitVoters(t, g.proxy, 3)
+	g.want(t, ok, "SET", "second", "a", "NX", "PX", "1000")
+	g.want(t, int64(1), "INCR", "fence")
+	redistest.Eventually(t, 5*time.Second, "the log says why", func() bool { return strings.Contains(g.proxy.Output(), "it is a replica") })
+	turn(g.backends[2:3], host, port)
+	g.wantError(t, "UNAVAILABLE", "SET", "third", "a", "NX", "PX", "1000")
+	turn(g.backends[:3], "NO", "ONE")
+	redistest.Eventually(t, 10*time.Second, "a lock when they are primaries again", func() bool {
+		reply, err := g.proxy.Do("SET", "fourth", "a", "NX", "PX", "1000")
 		return err == nil && reply == ok
 	})
 }
@@ -184,8 +185,6 @@ func TestAnyTTLIsKeptOrRefusedAtOnce(t *testing.T) {
 			t.Errorf("ttl %d: %q does not say why", ttl, e)
 		case ttl == 60_000 && reply != ok:
 			t.Errorf("ttl %d: %v", ttl, reply)
-		case reply == ok && took > time.Duration(ttl)*time.Millisecond:
-			t.Errorf("ttl %d was granted after %s", ttl, took)
 		}
 	}
 	if slow > slowestAnswer {

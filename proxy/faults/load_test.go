@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"redlockproxy/proxy/faults"
 	"redlockproxy/proxy/redistest"
 )
 
@@ -20,7 +19,7 @@ const (
 // awaitVoters waits until the proxy counts on n backends.
 func awaitVoters(t *testing.T, p *redistest.Proxy, n int) {
 	t.Helper()
-	redistest.Eventually(t, 10*time.Second, fmt.Sprintf("the proxy counts on %d backends", n), func() bool { return faults.Voters(p) == n })
+	redistest.Eventually(t, 10*time.Second, fmt.Sprintf("the proxy counts on %d backends", n), func() bool { return p.Voters() == n })
 }
 
 // load is clients that each go through the life of a lock again and again, on keys of
@@ -87,6 +86,9 @@ func (l *load) client(name string, stop <-chan struct{}) {
 			l.note(took, complaint)
 			if err != nil {
 				return
+			}
+			if complaint != "" {
+				time.Sleep(5 * time.Millisecond) // as clients do that are refused
 			}
 		}
 		l.mu.Lock()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -74,25 +73,9 @@ func (w *world) awaitVoters() {
 	w.tb.Helper()
 	for i, n := range w.proxies {
 		redistest.Eventually(w.tb, healTime, fmt.Sprintf("proxy %d counts on all backends", i), func() bool {
-			return Voters(n.process()) == Backends
+			return n.process().Voters() == Backends
 		})
 	}
-}
-
-// Voters is how many backends a proxy counts on, as its INFO says; -1 if it says nothing.
-func Voters(p *redistest.Proxy) int {
-	text, err := p.Do("INFO", "quorum")
-	if err != nil {
-		return -1
-	}
-	for line := range strings.Lines(fmt.Sprint(text)) {
-		if value, ok := strings.CutPrefix(line, "voters:"); ok {
-			if n, err := strconv.Atoi(strings.TrimSpace(value)); err == nil {
-				return n
-			}
-		}
-	}
-	return -1
 }
 
 // event is the beginning or the end of a fault.

@@ -45,6 +45,7 @@ type Conn struct {
 	share share // of what all clients may hold
 
 	// Read's own.
+	rules  *rules
 	parser parser
 	in     []byte // readBytes; bytes in[next:end] are not parsed yet
 	next   int
@@ -61,24 +62,37 @@ type Conn struct {
 var _ net.Conn = (*Conn)(nil)
 
 func newConn(l *Listener, raw net.Conn) *Conn {
-	c := &Conn{l: l, raw: raw, stream: socket.Direct(raw), born: time.Now()}
-	c.parser.limits = l.limits
+	c := &Conn{l: l, raw: raw, stream: socket.Direct(raw), born: time.Now(), rules: l.rules.Load()}
+	limits := &c.rules.limits
+	c.parser.limits = *limits
 	c.share.of = &l.large
-	c.authBy = c.born.Add(l.limits.AuthTime)
-	c.authenticated.Store(!l.limits.AuthRequired)
-	if l.config != nil {
-		c.stream = tls.Server(raw, l.config)
+	c.authBy = c.born.Add(limits.AuthTime)
+	c.authenticated.Store(!limits.AuthRequired)
+	if c.rules.config != nil {
+		c.stream = tls.Server(raw, c.rules.config)
 	}
-	c.shaken.Store(l.config == nil)
+	c.shaken.Store(c.rules.config == nil)
 	return c
 }
+
+// follow takes over rules that have changed. A command that has begun ends under those
+// with which it began.
+func (c *Conn) follow() {
+	if now := c.l.rules.Load(); now != c.rules && !c.parser.partial() {
+		c.rules, c.parser.limits = now, now.limits
+	}
+}
+
+// Authenticated tells whether the client counts as logged in: the limits with which it
+// was accepted asked for no login, or SetAuthenticated has said so.
+func (c *Conn) Authenticated() bool { return c.authenticated.Load() }
 
 // SetAuthenticated says whether the client has logged in, which decides on its
 // limits; false starts its time to log in anew. To be called by the handler of a
 // command: it takes effect for the next command.
 func (c *Conn) SetAuthenticated(yes bool) {
 	c.mu.Lock()
-	c.authBy = time.Now().Add(c.l.limits.AuthTime)
+	c.authBy = time.Now().Add(c.l.rules.Load().limits.AuthTime)
 	c.mu.Unlock()
 	c.authenticated.Store(yes)
 }
@@ -116,6 +130,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 }
 
 func (c *Conn) parse() {
+	c.follow()
 	n, f := c.parser.feed(c.in[c.next:c.end], c.authenticated.Load())
 	c.next += n
 	if f == nil && !c.share.hold(cap(c.parser.out)) {
@@ -134,6 +149,7 @@ func (c *Conn) parse() {
 // it holds no more of that.
 func (c *Conn) fill() error {
 	c.share.hold(cap(c.parser.out))
+	c.follow()
 	start := time.Now()
 	deadline, cause := c.deadline(start)
 	if !c.arm(deadline) {
@@ -168,7 +184,7 @@ func (c *Conn) readError(err error, cause Cause) error {
 // deadline is how long to wait for bytes, and why not longer. The zero time means
 // for ever.
 func (c *Conn) deadline(now time.Time) (by time.Time, cause Cause) {
-	limits := &c.l.limits
+	limits := &c.rules.limits
 	switch {
 	case c.parser.partial():
 		by, cause = now.Add(limits.HalfCommand-c.waited), CauseHalfCommand
@@ -204,7 +220,7 @@ func (c *Conn) arm(deadline time.Time) bool {
 
 // handshake does the TLS handshake, within its time.
 func (c *Conn) handshake() error {
-	deadline := c.born.Add(c.l.limits.HandshakeTime)
+	deadline := c.born.Add(c.rules.limits.HandshakeTime)
 	if !c.arm(deadline) {
 		return io.EOF
 	}
@@ -259,7 +275,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 	if !c.shaken.Load() {
 		return 0, errNoHandshake // it would wait for the client, perhaps in Accept's loop
 	}
-	if err := c.raw.SetWriteDeadline(time.Now().Add(c.l.limits.WriteStall)); err != nil {
+	if err := c.raw.SetWriteDeadline(time.Now().Add(c.l.rules.Load().limits.WriteStall)); err != nil {
 		return 0, err
 	}
 	n, err := c.stream.Write(b)
@@ -287,7 +303,7 @@ func (c *Conn) isDraining() bool {
 // Close closes the connection; a second time it does nothing.
 func (c *Conn) Close() error {
 	c.closing.Do(func() {
-		if c.l.config != nil {
+		if _, isTLS := c.stream.(*tls.Conn); isTLS {
 			// crypto/tls would wait up to five seconds for a client that does
 			// not read, and redcon closes connections one after the other.
 			hurry := time.AfterFunc(partingTime, func() { c.raw.Close() })

@@ -9,7 +9,7 @@ import (
 // what each holds beyond keepBytes. A client whose commands are small holds none, so
 // however much others send, it is never turned away for it.
 type large struct {
-	most  int64
+	most  atomic.Int64
 	bytes atomic.Int64
 }
 
@@ -33,7 +33,7 @@ func (s *share) hold(bytes int) bool {
 	}
 	more := now - s.bytes
 	s.bytes = now
-	return s.of.bytes.Add(more) <= s.of.most || more < 0
+	return s.of.bytes.Add(more) <= s.of.most.Load() || more < 0
 }
 
 // end gives all back for good. A Read that is still going on can't take it again.

@@ -28,8 +28,8 @@ type Limits struct {
 
 	// Large bounds the bytes of large commands that all clients hold together, from
 	// a command's first byte to its reply; those below 16 KiB do not count. A client
-	// that would go over it is cut off. Default 16 MiB, bound 4 GiB. With all that is
-	// done to a command it takes about eight times as much memory.
+	// that would go over it is cut off. Default 8 MiB, bound 4 GiB. With all that is
+	// done to a command it takes about ten times as much memory.
 	Large int
 
 	// Line is the longest inline command and the longest count or length line,
@@ -83,7 +83,7 @@ func (l Limits) normal() Limits {
 	l.MaxClients = within(l.MaxClients, 10_000, 1_000_000)
 	l.Before = l.Before.normal(Size{Args: 10, Bulk: 16 << 10, Command: 64 << 10})
 	l.After = l.After.normal(Size{Args: 1024, Bulk: 512 << 10, Command: 1 << 20})
-	l.Large = within(l.Large, 16<<20, maxLarge)
+	l.Large = within(l.Large, 8<<20, maxLarge)
 	l.Line = within(l.Line, maxLine, maxLine)
 	l.HalfCommand = within(l.HalfCommand, 10*time.Second, time.Hour)
 	l.HandshakeTime = within(l.HandshakeTime, 5*time.Second, time.Minute)

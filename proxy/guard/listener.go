@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,11 +20,10 @@ const (
 //
 // It is in use until Close, or until Drain has run its course.
 type Listener struct {
-	ln     net.Listener
-	config *tls.Config // nil: no TLS
-	limits Limits
-	hooks  Hooks
-	large  large
+	ln    net.Listener
+	rules atomic.Pointer[rules] // in force now
+	hooks Hooks
+	large large
 
 	closed  chan struct{} // Close was called
 	drained chan struct{} // Drain was called and no client is left
@@ -36,6 +36,12 @@ type Listener struct {
 
 var _ net.Listener = (*Listener)(nil)
 
+// rules are what may be changed while the Listener is in use.
+type rules struct {
+	config *tls.Config // nil: no TLS
+	limits Limits      // normal
+}
+
 // Listen puts a guard in front of ln, a TCP or Unix listener. It owns ln from
 // then on.
 func Listen(ln net.Listener, limits Limits, hooks Hooks) *Listener {
@@ -46,17 +52,25 @@ func Listen(ln net.Listener, limits Limits, hooks Hooks) *Listener {
 // crypto/tls wants it. The handshake is a connection's own affair, in its first
 // Read. With a nil config there is no TLS.
 func ListenTLS(ln net.Listener, config *tls.Config, limits Limits, hooks Hooks) *Listener {
-	limits = limits.normal()
-	return &Listener{
+	l := &Listener{
 		ln:      ln,
-		config:  config,
-		limits:  limits,
-		large:   large{most: int64(limits.Large)},
 		hooks:   hooks,
 		closed:  make(chan struct{}),
 		drained: make(chan struct{}),
 		clients: make(map[*Conn]struct{}),
 	}
+	l.Change(config, limits)
+	return l
+}
+
+// Change puts another TLS configuration and other limits in force, and closes no
+// connection. Clients that come from now on are under all of it. Those that are
+// connected keep their TLS and their login, and are under the new limits from the next
+// command that they begin; a time that runs already runs out as it was.
+func (l *Listener) Change(config *tls.Config, limits Limits) {
+	limits = limits.normal()
+	l.rules.Store(&rules{config: config, limits: limits})
+	l.large.most.Store(int64(limits.Large))
 }
 
 // Accept waits for a client and returns its *Conn. The only error it returns is
@@ -111,7 +125,7 @@ func (l *Listener) admit(raw net.Conn) *Conn {
 	c := newConn(l, raw)
 	l.mu.Lock()
 	refused := l.draining || l.ended
-	full := !refused && len(l.clients) >= l.limits.MaxClients
+	full := !refused && len(l.clients) >= c.rules.limits.MaxClients
 	if !refused && !full {
 		l.clients[c] = struct{}{}
 	}
@@ -120,7 +134,7 @@ func (l *Listener) admit(raw net.Conn) *Conn {
 	switch {
 	case full:
 		l.hooks.refused()
-		if l.config == nil {
+		if c.rules.config == nil {
 			// The buffer of a new socket has room for this. Before a TLS
 			// handshake nothing can be said.
 			raw.SetWriteDeadline(time.Now().Add(firstBackoff))
@@ -132,7 +146,7 @@ func (l *Listener) admit(raw net.Conn) *Conn {
 		return nil
 	}
 	if tcp, ok := raw.(*net.TCPConn); ok {
-		idle := max(l.limits.KeepAlive, time.Second)
+		idle := max(c.rules.limits.KeepAlive, time.Second)
 		// Failure means that the client is gone; the first Read will tell.
 		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{
 			Enable: true, Idle: idle, Interval: max(idle/3, time.Second), Count: 3,

@@ -82,7 +82,10 @@ func (s *session) deliver(it item, answer quorum.Answer) {
 		}
 		return
 	}
-	if !s.counts && answer.Vote != quorum.Failed {
+	if why := refusesWrites(answer.Err); why != "" {
+		s.lane.warn(WarnWrites, why)
+	}
+	if answer.Vote != quorum.Failed && !(s.counts && s.right.covers(it.call.Op)) {
 		answer = quorum.Answer{Vote: quorum.Failed, Err: errLearner}
 	}
 	if answer.Err != nil {

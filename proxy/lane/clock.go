@@ -110,6 +110,43 @@ func (s *session) probe(ctx context.Context) error {
 	return nil
 }
 
+// lookEvery is how often an open connection is asked what the backend is: it may have
+// been configured anew, or have become a replica that nobody writes to.
+const lookEvery = 10 * time.Second
+
+// lookAgain sees now and then whether the backend is still fit.
+func (s *session) lookAgain(ctx context.Context) error {
+	if time.Since(s.looked) < lookEvery {
+		return nil
+	}
+	s.looked = time.Now()
+	ctx, done := s.busy(ctx)
+	defer done()
+	pipe := s.conn.Pipeline()
+	server := pipe.Do(ctx, "INFO", "server")
+	replication := pipe.Do(ctx, "INFO", "replication")
+	memory := pipe.Do(ctx, "INFO", "memory")
+	if err := exec(ctx, pipe); err != nil {
+		return err
+	}
+	g := greeting(server, replication, memory)
+	if err := g.unfit(); err != nil {
+		return err
+	}
+	s.lane.look(g)
+	return nil
+}
+
+// look notes what is to be warned of.
+func (l *Lane) look(g Greeting) {
+	why, _ := g.evicts()
+	l.warn(WarnEviction, why)
+	l.warn(WarnWrites, g.full())
+}
+
+// noClock is why a backend's clock is not watched.
+const noClock = "its clock can't be watched, and a jump of it can give a lock away: give the proxy's user the right to TIME"
+
 // timeOf reads a reply to TIME: seconds and microseconds, as texts.
 func timeOf(reply []any) (time.Time, error) {
 	if len(reply) != 2 {

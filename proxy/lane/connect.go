@@ -66,6 +66,8 @@ type Greeting struct {
 	Role           string // master, slave
 	Cluster        bool
 	Policy         string // maxmemory-policy
+	MaxMemory      string // bytes; 0 for no limit
+	UsedMemory     string // bytes
 	Marker         string // the text of its marker; "" if it has none
 }
 
@@ -87,6 +89,9 @@ func (g Greeting) unfit() error {
 		return unfitError("it is a replica: its primary decides what it holds; list independent primaries")
 	case g.Cluster:
 		return unfitError("it is in cluster mode: failovers forget locks; list independent primaries")
+	}
+	if why, unfit := g.evicts(); unfit {
+		return unfitError(why)
 	}
 	return nil
 }
@@ -167,11 +172,11 @@ func (l *Lane) greet(ctx context.Context, c connection) (Greeting, error) {
 	for i, script := range scripts {
 		loads[i] = pipe.Do(ctx, "SCRIPT", "LOAD", script.text)
 	}
-	if _, err := pipe.Exec(ctx); err != nil && !isReply(err) {
+	if err := exec(ctx, pipe); err != nil {
 		return Greeting{}, err
 	}
 	for _, load := range loads {
-		// A login that failed and a backend that is still loading show here.
+		// A login that is missing and a backend that is still loading show here.
 		if err := load.Err(); err != nil {
 			return Greeting{}, err
 		}
@@ -199,18 +204,19 @@ func (l *Lane) greet(ctx context.Context, c connection) (Greeting, error) {
 // that is still unread there can run any more. A backend that has restarted since
 // has lost it anyway, and may have given its number to somebody else.
 func (l *Lane) fence(ctx context.Context, c connection, g Greeting) error {
-	if l.connID == 0 || g.RunID != l.runID {
-		return nil
+	old := l.connID
+	if g.RunID != l.runID {
+		old = 0 // nobody's: this only shows whether it is allowed
 	}
-	err := c.Do(ctx, "CLIENT", "KILL", "ID", l.connID).Err()
-	if err == nil || !isReply(err) {
+	err := c.Do(ctx, "CLIENT", "KILL", "ID", old).Err()
+	if err != nil && !isReply(err) {
 		return err
 	}
-	if !l.warned {
-		l.warned = true
-		l.cfg.Log.Warn().Str("backend", l.cfg.Name).Err(err).
-			Msg("the old connection can't be killed: give the proxy's user the right to CLIENT KILL, or what was on its way may run late")
+	why := ""
+	if isNoPermission(err) || err != nil && old != 0 && !strings.Contains(err.Error(), "No such client") {
+		why = "an old connection can't be ended, so what is on its way there may run late: give the proxy's user the right to CLIENT KILL (" + err.Error() + ")"
 	}
+	l.warn(WarnKill, why)
 	return nil
 }
 
@@ -226,6 +232,8 @@ func greeting(server, replication, memory *redis.Cmd) Greeting {
 		Cluster: infoField(text, "redis_mode") == "cluster",
 		Role:    infoField(repl, "role"),
 		Policy:  infoField(mem, "maxmemory_policy"),
+
+		MaxMemory: infoField(mem, "maxmemory"), UsedMemory: infoField(mem, "used_memory"),
 	}
 }
 

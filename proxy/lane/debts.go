@@ -23,7 +23,7 @@ func (l *Lane) Owe(debt quorum.Debt) {
 		l.keep(debt)
 		return
 	}
-	if l.room() {
+	if l.room(debt) {
 		l.queue = append(l.queue, item{debt: debt})
 		l.bytes.debts += debtSize(debt)
 		l.owed++
@@ -41,7 +41,7 @@ func (l *Lane) unpaid(debt quorum.Debt) {
 
 // keep takes a debt on for later. The caller holds mu.
 func (l *Lane) keep(debt quorum.Debt) {
-	if l.room() {
+	if l.room(debt) {
 		l.debts = append(l.debts, debt)
 		l.bytes.debts += debtSize(debt)
 	}
@@ -50,14 +50,16 @@ func (l *Lane) keep(debt quorum.Debt) {
 // debtSize is about how many bytes a debt takes.
 func debtSize(d quorum.Debt) int { return 64 + len(d.Key) + len(d.Stored) }
 
-// room tells whether there may be one more debt, and counts it as lost if not. The
+// room tells whether there may be this debt too, and counts it as lost if not. The
 // caller holds mu.
 //
 // A debt is not dropped because its date has passed: the write that it undoes may
 // be unread at a backend that is paused, and begins its whole life when that backend
 // goes on. Only when there are too many, those that are past their date go first.
-func (l *Lane) room() bool {
-	full := func() bool { return len(l.debts)+l.owed >= l.cfg.Debts || l.bytes.debts > maxDebtBytes }
+func (l *Lane) room(debt quorum.Debt) bool {
+	full := func() bool {
+		return len(l.debts)+l.owed >= l.cfg.Debts || l.bytes.debts > maxDebtBytes && debtSize(debt) > largeBytes
+	}
 	if !full() {
 		return true
 	}

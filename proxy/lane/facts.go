@@ -20,7 +20,9 @@ type counts struct {
 type Facts struct {
 	State  State
 	Since  time.Time // when it got into this state; zero before the first attempt to connect
-	Reason string    // why it is Down or Unfit
+	Reason string    // why it has no vote
+
+	Warnings []Warning // what does not take its vote and should be mended
 
 	// Greeting is what the backend said when it was reached last; empty before that.
 	Greeting Greeting
@@ -54,6 +56,11 @@ func (l *Lane) Facts() Facts {
 	defer l.mu.Unlock()
 	f.Waiting = len(l.queue)
 	f.Greeting, f.Reason, f.Since = l.greeting, l.reason, l.since
+	for _, w := range Warnings {
+		if l.warnings[w] != "" {
+			f.Warnings = append(f.Warnings, w)
+		}
+	}
 	return f
 }
 

@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rs/zerolog"
 )
 
 // Report is what a look at a backend found.
 type Report struct {
 	Greeting
-	RoundTrip      time.Duration
-	Ahead          time.Duration // the backend's clock less this machine's; right to within half a round trip
-	TellsTime      bool          // false if the backend would not say; then Ahead means nothing
-	EvictionPolicy string        // maxmemory-policy; empty if the backend would not tell
-	Err            error         // why the backend can't be used, or not be reached
+	RoundTrip time.Duration
+	Ahead     time.Duration // the backend's clock less this machine's; right to within half a round trip
+	TellsTime bool          // false if the backend would not say; then Ahead means nothing
+	Warnings  []string      // what does not take its vote and should be mended
+	Err       error         // why the backend can't be used, or not be reached
 }
 
 // Inspect connects to a backend as a lane would, looks, and goes away again. It
@@ -25,6 +26,7 @@ func Inspect(ctx context.Context, cfg Config) Report {
 	client := redis.NewClient(options(cfg))
 	c := connection{Conn: client.Conn(), client: client}
 	defer c.close()
+	cfg.Log = zerolog.Nop() // the report says it
 	l := &Lane{cfg: cfg}
 	r := Report{}
 	if r.Greeting, r.Err = l.greet(ctx, c); r.Err != nil {
@@ -40,6 +42,14 @@ func Inspect(ctx context.Context, cfg Config) Report {
 	if r.TellsTime = err == nil; r.TellsTime {
 		r.Ahead = told.Sub(start.Add(r.RoundTrip / 2))
 	}
-	r.EvictionPolicy = infoField(c.Info(ctx, "memory").Val(), "maxmemory_policy")
+	l.look(r.Greeting)
+	if !r.TellsTime {
+		l.warn(WarnClock, noClock)
+	}
+	for _, w := range Warnings {
+		if why := l.warnings[w]; why != "" {
+			r.Warnings = append(r.Warnings, why)
+		}
+	}
 	return r
 }

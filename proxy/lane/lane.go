@@ -19,8 +19,8 @@ type Config struct {
 	Index int    // the backend's place in its group, from 0
 	Name  string // how the backend is called in logs: its address, never a credential
 
-	// Options say where the backend is and how to log in. Lane sets everything in
-	// them that its promises depend on.
+	// Options say where the backend is and how to log in; see Access.Options. Lane sets
+	// everything in them that its promises depend on.
 	Options redis.Options
 
 	Connect time.Duration // limit for a TCP connection; five of it for the whole greeting
@@ -82,10 +82,12 @@ var (
 // maxQueueBytes bounds the calls that wait for one backend, beside Config.Queue, and
 // maxDebtBytes its debts, beside Config.Debts. Those of locks have some hundred bytes,
 // so the numbers decide; a client that writes values of half a megabyte would fill the
-// memory long before.
+// memory long before. Only what is large itself is refused for it: large values must
+// not keep others' locks from being voted on.
 const (
-	maxQueueBytes = 8 << 20
-	maxDebtBytes  = 8 << 20
+	maxQueueBytes = 4 << 20
+	maxDebtBytes  = 4 << 20
+	largeBytes    = 4 << 10
 )
 
 // A Lane is an ordered connection to one backend. It implements quorum.Backend.
@@ -108,7 +110,8 @@ type Lane struct {
 	wake  chan struct{}
 
 	greeting Greeting // the last one
-	noted    State    // the state that was reported last, logged or not
+	warnings warnings
+	noted    State // the state that was reported last, logged or not
 	since    time.Time
 	reason   string
 
@@ -116,11 +119,11 @@ type Lane struct {
 	connID   int64 // the last connection's number at the backend
 	runID    string
 	reporter reporter
-	warned   bool // about the fence
 
 	standing standing
-	aside    *redis.Client // for what must not wait in the queue, or keep others waiting
+	aside    aside
 	probes   chan struct{} // holds at most one wish to look at the backend at once
+	logins   chan struct{} // holds at most one wish to show the credentials again
 
 	tried   chan struct{} // closed after the first attempt to connect
 	stop    context.CancelFunc
@@ -144,7 +147,8 @@ func Open(cfg Config) *Lane {
 		reporter: reporter{told: unreported},
 		wake:     make(chan struct{}, 1),
 		probes:   make(chan struct{}, 1),
-		aside:    redis.NewClient(options(cfg)),
+		logins:   make(chan struct{}, 1),
+		aside:    aside{cfg: cfg},
 		tried:    make(chan struct{}),
 		stop:     stop,
 		stopped:  make(chan struct{}),
@@ -160,7 +164,7 @@ func Open(cfg Config) *Lane {
 func (l *Lane) Close() {
 	l.stop()
 	<-l.stopped
-	_ = l.aside.Close() // nothing is under way: whoever asks ends before
+	l.aside.close() // nothing is under way: whoever asks ends before
 }
 
 // Flush waits until everything that is queued by now has been answered, or until ctx
@@ -214,7 +218,7 @@ func (l *Lane) enqueue(call *quorum.Call) error {
 	switch {
 	case !l.open:
 		return errDown
-	case len(l.queue)-l.owed >= l.cfg.Queue, l.bytes.calls > maxQueueBytes:
+	case len(l.queue)-l.owed >= l.cfg.Queue, l.bytes.calls > maxQueueBytes && size(call.Op) > largeBytes:
 		return errFull
 	}
 	l.queue = append(l.queue, item{call: call})

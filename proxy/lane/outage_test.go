@@ -208,8 +208,9 @@ func TestWaitingRequestsAndDebtsAreBoundedInBytes(t *testing.T) {
 		waiting = append(waiting, send(l, acquireOp(fmt.Sprint("waits", i), large)))
 		l.Owe(debt(fmt.Sprint("owed", i), large))
 	}
-	wantUnsent(t, ask(t, l, acquireOp("over", "x")), errFull)
-	l.Owe(debt("over", "x"))
+	wantUnsent(t, ask(t, l, acquireOp("over", large)), errFull)
+	l.Owe(debt("over", large))
+	waiting = append(waiting, send(l, acquireOp("small", "x")))
 	if kept, lost := l.Debts(); kept != maxDebtBytes>>20 || lost != 1 {
 		t.Errorf("%d debts kept, %d lost", kept, lost)
 	}

@@ -2,6 +2,7 @@ package lane
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -18,6 +19,7 @@ func (l *Lane) run(ctx context.Context) {
 	tried := sync.OnceFunc(func() { close(l.tried) })
 	defer tried()
 	for ctx.Err() == nil {
+		l.forgetRelogin()
 		conn, greeting, err := l.connect(ctx)
 		if err == nil {
 			backoff = l.cfg.BackoffMin
@@ -51,22 +53,25 @@ func (l *Lane) change(err error) {
 
 // serve opens the queue and sends batches until the connection fails or ctx ends.
 func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()) error {
-	s := session{lane: l, conn: conn, dialect: g.dialect(), token: l.standing.meets(l.cfg.Admission, g)}
+	s := session{lane: l, conn: conn, dialect: g.dialect(), right: l.standing.meets(l.cfg.Admission, g)}
 	defer l.standing.leaves()
 	// A read that waits for the backend knows nothing of ctx's end; closing the
 	// connection under it does.
 	unblock := context.AfterFunc(ctx, func() { _ = conn.client.Close() })
 	defer unblock()
+	l.look(g)
 	l.up()
 	err := s.stands(g) // not before requests are taken
 	up()
-	tick := time.NewTicker(probeEvery)
+	tick := time.NewTicker(s.probeInterval())
 	defer tick.Stop()
-	for token := always; err == nil; {
-		if s.token != token {
-			token = s.token
-			err = s.stands(g)
+	for known := s.right; err == nil; {
+		if s.right != known {
+			known = s.right
 			tick.Reset(s.probeInterval())
+			if err = s.stands(g); err != nil {
+				break
+			}
 		}
 		select {
 		case <-l.wake:
@@ -76,10 +81,15 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 			err = s.batch(ctx)
 		case <-tick.C:
 			l.again()
-			l.report(State(l.state.Load()), nil, g) // if there were too many changes to log them all
-			err = s.probe(ctx)
+			l.aside.rest()
+			l.report(State(l.state.Load()), l.noVote(), g) // if there were too many changes to log them all
+			if err = s.probe(ctx); err == nil {
+				err = s.lookAgain(ctx)
+			}
 		case <-l.probes:
 			err = s.probe(ctx)
+		case <-l.logins:
+			err = s.login(ctx)
 		case <-ctx.Done():
 			err = errClosed
 		}
@@ -99,7 +109,7 @@ const probeEvery = time.Second
 const learnerProbe = 50 * time.Millisecond
 
 func (s *session) probeInterval() time.Duration {
-	if s.token == "" {
+	if s.right.token == "" {
 		return learnerProbe
 	}
 	return probeEvery
@@ -110,8 +120,8 @@ type session struct {
 	lane    *Lane
 	conn    connection
 	dialect dialect
-	token   string // with which the backend votes, "" if it does not: see standing
-	counts  bool   // whether the votes that are delivered count
+	right   right // by which the backend votes: see standing
+	counts  bool  // whether the votes that are delivered count
 
 	// Of the batch under way, in memory that serves all batches.
 	items  []item
@@ -121,7 +131,8 @@ type session struct {
 	before map[quorum.Key]bool // keys of items that come before and are alone
 	cmds   []redis.Cmd
 
-	used time.Time // when something was sent last
+	used   time.Time // when something was sent last
+	looked time.Time // when the backend was last asked what it is
 }
 
 // busy begins a wait for the backend, and returns how to end it. Meanwhile the lane
@@ -188,12 +199,19 @@ func (s *session) words(i int) []any {
 
 // exec sends a pipeline and returns the trouble with the connection, if there was any.
 // The error that the pipeline itself gives is that of some command, and each has its
-// own.
+// own; or else it is the backend's to the login that go-redis sends first on a new
+// connection, and nothing was done after it.
 func exec(ctx context.Context, pipe redis.Pipeliner) error {
-	if _, err := pipe.Exec(ctx); err != nil && !isReply(err) {
+	cmds, err := pipe.Exec(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case !isReply(err):
 		return err
+	case slices.ContainsFunc(cmds, func(c redis.Cmder) bool { return c.Err() != nil }):
+		return nil
 	}
-	return nil
+	return fmt.Errorf("login: %w", err)
 }
 
 // stamp gives a command the trouble that it met: go-redis leaves commands without an

@@ -2,11 +2,13 @@ package lane
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"redlockproxy/quorum"
 	"redlockproxy/quorum/admission"
 )
 
@@ -20,13 +22,14 @@ type standing struct {
 	is        admission.Standing
 	clock     admission.Clock
 	jumped    bool
+	seen      time.Time // when the clock was last looked at
 }
 
 // always is the token of a backend that needs no admission.
 const always = "always"
 
 // meets begins a connection to a process: what was known of another does not count.
-func (st *standing) meets(rule *admission.Rule, g Greeting) (token string) {
+func (st *standing) meets(rule *admission.Rule, g Greeting) (right right) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.runID != g.RunID {
@@ -34,7 +37,7 @@ func (st *standing) meets(rule *admission.Rule, g Greeting) (token string) {
 	}
 	st.connected = true
 	st.judge(rule, g.Marker)
-	return st.token(rule)
+	return st.right(rule)
 }
 
 func (st *standing) judge(rule *admission.Rule, text string) {
@@ -45,18 +48,19 @@ func (st *standing) judge(rule *admission.Rule, text string) {
 }
 
 // sees takes what stood at the end of a pipeline: the marker, and what the backend's
-// clock showed between two readings of our own. It returns the token with which the
-// backend votes by now, "" if it does not.
-func (st *standing) sees(rule *admission.Rule, text string, shown time.Time, asked, heard time.Duration) string {
+// clock showed between two readings of our own. It returns the right with which the
+// backend votes by now.
+func (st *standing) sees(rule *admission.Rule, text string, shown time.Time, asked, heard time.Duration) right {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if text != st.text {
 		st.judge(rule, text)
 	}
-	if !shown.IsZero() && !st.clock.Add(shown, asked, heard) {
-		st.jumped = true
+	if !shown.IsZero() {
+		st.seen = time.Now()
+		st.jumped = !st.clock.Add(shown, asked, heard) || st.jumped
 	}
-	return st.token(rule)
+	return st.right(rule)
 }
 
 // leaves ends a connection.
@@ -66,15 +70,25 @@ func (st *standing) leaves() {
 	st.mu.Unlock()
 }
 
-func (st *standing) token(rule *admission.Rule) string {
+// A right is what a backend may vote about, and the token that it has it by. Without a
+// token it has none.
+type right struct {
+	token   string
+	numbers bool
+}
+
+func (st *standing) right(rule *admission.Rule) right {
 	switch {
 	case rule == nil:
-		return always
-	case st.is != admission.Admitted || st.jumped:
-		return ""
+		return right{always, true}
+	case st.is != admission.Admitted && st.is != admission.Locking || st.jumped:
+		return right{}
 	}
-	return st.marker.Token
+	return right{st.marker.Token, st.is == admission.Admitted}
 }
+
+// covers tells whether the right is one to vote about an operation.
+func (r right) covers(op quorum.Op) bool { return r.numbers || !admission.AboutNumbers(op) }
 
 func (st *standing) foreign() (admission.Marker, bool) {
 	st.mu.Lock()
@@ -87,7 +101,7 @@ func (l *Lane) Look() admission.Look {
 	l.standing.mu.Lock()
 	defer l.standing.mu.Unlock()
 	st := &l.standing
-	return admission.Look{Connected: st.connected, RunID: st.runID, Marker: st.marker, Standing: st.is, Jumped: st.jumped}
+	return admission.Look{Connected: st.connected, RunID: st.runID, Marker: st.marker, Standing: st.is, Jumped: st.jumped, ClockSeen: st.seen}
 }
 
 // ResetClock implements admission.Member.
@@ -133,10 +147,13 @@ func (s *session) see(e last) (count bool) {
 	if !ok {
 		return false
 	}
-	shown, _ := shownBy(e.clock) // a user that may not ask has no clock that is watched
-	before := s.token
-	s.token = s.lane.standing.sees(rule, text, shown, e.asked, heard)
-	return before != "" && before == s.token
+	shown, err := shownBy(e.clock)
+	if err != nil && isReply(err) {
+		s.lane.warn(WarnClock, noClock)
+	}
+	before := s.right
+	s.right = s.lane.standing.sees(rule, text, shown, e.asked, heard)
+	return before.token != "" && before == s.right
 }
 
 // markerText is the marker's text, "" if there is none. ok is false without an answer.
@@ -162,18 +179,42 @@ func shownBy(cmd *redis.Cmd) (time.Time, error) {
 	return timeOf(list)
 }
 
-// stands makes the lane's state what the session's token says. It returns an error if
+// stands makes the lane's state what the session's right says. It returns an error if
 // the backend turned out to be another group's.
 func (s *session) stands(g Greeting) error {
 	state := Voter
-	if s.token == "" {
+	if s.right.token == "" {
 		state = Learner
 	}
 	if m, ok := s.lane.standing.foreign(); ok {
 		return foreign(*s.lane.cfg.Admission, m)
 	}
 	s.lane.state.Store(int32(state))
-	s.lane.report(state, nil, g)
+	s.lane.report(state, s.lane.noVote(), g)
+	return nil
+}
+
+// noVote is why the backend's votes do not count, or not all, nil if they do.
+func (l *Lane) noVote() error {
+	if l.cfg.Admission == nil {
+		return nil
+	}
+	switch look := l.Look(); {
+	case look.Jumped:
+		return errors.New("its clock jumped, or ours did")
+	case look.Standing == admission.Learning:
+		return errors.New("it is being refilled")
+	case look.Standing == admission.Locking:
+		return errors.New("it votes about locks, and not yet about numbers")
+	case look.Standing == admission.Founding:
+		return errors.New("the group is being founded")
+	case look.Standing == admission.Brief:
+		return errors.New("its marker allows for less time than this proxy's rounds take, and is being changed")
+	case look.Standing == admission.Unmarked && look.Marker != admission.Marker{}:
+		return errors.New("it has restarted since it was admitted, and may have forgotten")
+	case look.Standing == admission.Unmarked:
+		return errors.New("it has no marker: it is new, or has forgotten")
+	}
 	return nil
 }
 

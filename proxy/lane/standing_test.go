@@ -112,7 +112,7 @@ func TestVoteIsLostWhenTheClockJumps(t *testing.T) {
 	text := admission.Marker{Identity: rule.Identity, Role: admission.Voter, RunID: "r", Token: "AAAAAAAAAAAAAAAA", Quiet: rule.Quiet}.String()
 	now := time.Now()
 	at := func(ours, theirs time.Duration) string {
-		return st.sees(&rule, text, now.Add(theirs), ours, ours+time.Millisecond)
+		return st.sees(&rule, text, now.Add(theirs), ours, ours+time.Millisecond).token
 	}
 	for i := range 5 {
 		if d := time.Duration(i) * time.Second; at(d, d+d/200) == "" {

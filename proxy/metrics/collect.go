@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -127,6 +128,14 @@ func (c *collector) backendRows() {
 		func(b Backend) float64 { return float64(b.Restarts) })
 	c.ofBackends(prometheus.CounterValue, "redlock_proxy_backend_refills_total", "Times that the backend was brought up to date after a loss of memory.",
 		func(b Backend) float64 { return float64(b.Refills) })
+	c.add(prometheus.GaugeValue, "redlock_proxy_backend_warning", "1 for what does not take the backend's vote and should be mended.",
+		[]string{"backend", "warning"}, func(s scrape, report func(float64, ...string)) {
+			for _, b := range s.backends {
+				for _, w := range Warnings {
+					report(flag(slices.Contains(b.Warnings, w)), b.Name, w)
+				}
+			}
+		})
 	c.add(prometheus.GaugeValue, "redlock_proxy_backend_learner_seconds", "How long the backend has had no vote although it is connected, in seconds; 0 if it has one.",
 		[]string{"backend"}, func(s scrape, report func(float64, ...string)) {
 			for _, b := range s.backends {

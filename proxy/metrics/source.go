@@ -21,6 +21,8 @@ type Backend struct {
 	Debts     int   // removals that are owed to it
 	DebtsLost int64 // removals that were given up because there were too many
 
+	Warnings []string // of Warnings, those that hold
+
 	Restarts     int64     // how often its run_id has changed
 	Refills      int64     // how often it has been brought up to date after a loss of memory
 	LearnerSince time.Time // when it lost its vote; zero if it has it
@@ -37,6 +39,11 @@ var States = []string{"down", "unfit", "stalled", "learner", "voter"}
 
 // voterState is the one of States that counts for a quorum.
 const voterState = "voter"
+
+// Warnings are what does not take a backend's vote and should be mended: its eviction
+// policy, no right to end old connections, a clock that can't be watched, writes that it
+// refuses.
+var Warnings = []string{"eviction_policy", "client_kill", "clock", "writes"}
 
 // Server is the proxy at the moment. Counts begin with the process.
 type Server struct {

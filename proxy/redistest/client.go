@@ -65,7 +65,11 @@ func Dial(addr string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Timeout: 5 * time.Second, Proto: 2, conn: conn, in: bufio.NewReader(conn)}, nil
+	return newClient(conn), nil
+}
+
+func newClient(conn net.Conn) *Client {
+	return &Client{Timeout: 5 * time.Second, Proto: 2, conn: conn, in: bufio.NewReader(conn)}
 }
 
 // Do sends one command and returns its reply. The error tells of the

@@ -2,9 +2,12 @@ package redistest
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,25 +44,51 @@ func Patient(tb testing.TB) []string {
 // printed if the test failed. A panic or a data race in it fails the test.
 func StartProxy(tb testing.TB, backends []string, extraArgs ...string) *Proxy {
 	tb.Helper()
-	return serve(tb, Binary(tb), backends, extraArgs)
+	return startProxy(tb, proxyCommand(Binary(tb), backends, extraArgs))
 }
 
 // StartRelease is StartProxy with ReleaseBinary.
 func StartRelease(tb testing.TB, backends []string, extraArgs ...string) *Proxy {
 	tb.Helper()
-	return serve(tb, ReleaseBinary(tb), backends, extraArgs)
+	return startProxy(tb, proxyCommand(ReleaseBinary(tb), backends, extraArgs))
 }
 
-func serve(tb testing.TB, binary string, backends, extraArgs []string) *Proxy {
+// StartProxyToReturn is StartProxy on a port that no outgoing connection is given, so
+// that StartProxy with "-listen" and its address brings it back after it has ended.
+func StartProxyToReturn(tb testing.TB, backends []string, extraArgs ...string) *Proxy {
 	tb.Helper()
+	for try := 1; ; try++ {
+		args := append(extraArgs[:len(extraArgs):len(extraArgs)], "-listen", FreeAddr(tb))
+		p, err := tryProxy(tb, proxyCommand(Binary(tb), backends, args))
+		if err == nil {
+			return p
+		}
+		// The port may have been taken between looking and binding.
+		if try == startTries || !strings.Contains(p.Output(), "address already in use") {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func proxyCommand(binary string, backends, extraArgs []string) *exec.Cmd {
 	args := []string{"serve", "-listen", "127.0.0.1:0", "-admin", ""}
 	if len(backends) > 0 {
 		args = append(args, "-backends", strings.Join(backends, ","))
 	}
-	return startProxy(tb, exec.Command(binary, append(args, extraArgs...)...))
+	return exec.Command(binary, append(args, extraArgs...)...)
 }
 
 func startProxy(tb testing.TB, cmd *exec.Cmd) *Proxy {
+	tb.Helper()
+	p, err := tryProxy(tb, cmd)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// tryProxy gives an error, and the proxy for its output, if it doesn't listen.
+func tryProxy(tb testing.TB, cmd *exec.Cmd) (*Proxy, error) {
 	tb.Helper()
 	cmd.Env = withoutSettings(cmd.Environ())
 	proc, err := startProcess(cmd)
@@ -68,8 +97,8 @@ func startProxy(tb testing.TB, cmd *exec.Cmd) *Proxy {
 	}
 	p := &Proxy{tb: tb, proc: proc}
 	tb.Cleanup(p.finish)
-	p.addr = p.awaitListening()
-	return p
+	p.addr, err = p.awaitListening()
+	return p, err
 }
 
 // withoutSettings drops the environment's own settings of the proxy, which would
@@ -85,22 +114,21 @@ func withoutSettings(env []string) []string {
 }
 
 // awaitListening waits for the line of the log that says where the proxy listens.
-func (p *Proxy) awaitListening() string {
-	p.tb.Helper()
+func (p *Proxy) awaitListening() (string, error) {
 	late := time.After(processPatience)
 	for {
 		text, changed := p.proc.output.snapshot()
 		for _, line := range p.parse(completeLines(text)) {
 			if addr, ok := line["addr"].(string); ok && line["message"] == "listening" {
-				return addr
+				return addr, nil
 			}
 		}
 		select {
 		case <-changed:
 		case <-p.proc.ended:
-			p.tb.Fatal("redlock-proxy ended before it listened")
+			return "", errors.New("redlock-proxy ended before it listened")
 		case <-late:
-			p.tb.Fatalf("redlock-proxy does not listen after %s", processPatience)
+			return "", fmt.Errorf("redlock-proxy does not listen after %s", processPatience)
 		}
 	}
 }
@@ -130,6 +158,19 @@ func shorten(text string) string {
 
 // Addr is the host:port that clients connect to.
 func (p *Proxy) Addr() string { return p.addr }
+
+// Admin is the host:port of the admin address, of a proxy that was started with
+// "-admin", "127.0.0.1:0" among its arguments.
+func (p *Proxy) Admin() string {
+	p.tb.Helper()
+	for _, line := range p.Logs() {
+		if addr, ok := line["addr"].(string); ok && line["message"] == "admin address" {
+			return addr
+		}
+	}
+	p.tb.Fatal("redlock-proxy has no admin address")
+	return ""
+}
 
 // Client connects to the proxy. The client is closed when the test ends.
 func (p *Proxy) Client() *Client {
@@ -233,4 +274,21 @@ func (p *Proxy) parse(lines []string) []map[string]any {
 		}
 	}
 	return logs
+}
+
+// Voters is how many backends vote by now, as the proxy itself says; 0 if it does not
+// answer.
+func (p *Proxy) Voters() int {
+	reply, err := p.Do("INFO", "quorum")
+	text, _ := reply.(string)
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "voters:"); ok {
+			n, _ := strconv.Atoi(value)
+			return n
+		}
+	}
+	return 0
 }

@@ -31,6 +31,7 @@ type config struct {
 	password   string
 	persistent bool
 	ownClock   bool
+	tls        []string // arguments; nil: no TLS
 }
 
 // Option changes how a Server is started.
@@ -126,7 +127,7 @@ func (s *Server) launch() error {
 		appendOnly = "yes"
 	}
 	args := []string{
-		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port),
+		"--bind", "127.0.0.1",
 		"--unixsocket", s.Socket(), "--dir", s.dir,
 		"--save", "", "--appendonly", appendOnly,
 		// What a process has written survives its end; only the machine's end takes
@@ -134,6 +135,7 @@ func (s *Server) launch() error {
 		"--appendfsync", "no",
 		"--enable-debug-command", "yes",
 	}
+	args = append(args, s.portArgs()...)
 	if s.config.password != "" {
 		args = append(args, "--requirepass", s.config.password)
 	}

@@ -52,6 +52,7 @@ type Backend struct {
 	Granted   int64    `json:"granted"`
 	Refused   int64    `json:"refused"`
 	Failed    int64    `json:"failed"`
+	Warnings  []string `json:"warnings,omitempty"` // what should be mended
 }
 
 // Replication is how far replicas are behind a single backend.

@@ -2,7 +2,6 @@ package status
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"redlockproxy/proxy/look"
@@ -16,7 +15,7 @@ const searchAge = time.Second
 type search struct {
 	locks func(ctx context.Context, part string) (look.Locks, error)
 
-	mu    sync.Mutex
+	turn  chan struct{} // holds one place, taken by whoever uses what follows
 	part  string
 	found look.Locks
 	err   error
@@ -24,19 +23,23 @@ type search struct {
 }
 
 func newSearch(locks func(context.Context, string) (look.Locks, error)) *search {
-	return &search{locks: locks}
+	return &search{locks: locks, turn: make(chan struct{}, 1)}
 }
 
 // find answers from what was found for the same part a moment ago, or searches. Who
 // comes meanwhile waits: the number of connections to the admin address bounds how many.
 func (s *search) find(ctx context.Context, part string) (look.Locks, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return look.Locks{}, ctx.Err()
+	}
 	if s.part == part && time.Now().Before(s.until) {
 		return s.found, s.err
 	}
 	if err := ctx.Err(); err != nil {
-		return look.Locks{}, err // gone while waiting
+		return look.Locks{}, err
 	}
 	s.part = part
 	s.found, s.err = s.locks(ctx, part)

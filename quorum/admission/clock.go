@@ -19,8 +19,8 @@ const (
 	// again within twice this time.
 	steadyMax = 5 * time.Minute
 
-	// agree is how long the other backends are given to tell whether it was our own
-	// clock that jumped.
+	// agree is how long the other backends are given, at most, to tell whether it was
+	// our own clock that jumped.
 	agree = 300 * time.Millisecond
 )
 
@@ -70,6 +70,12 @@ func (base sample) allows(s sample) bool {
 func (k *Keeper) clocks(ctx context.Context, looks []Look) {
 	jumped, ready := 0, false
 	now := time.Now()
+	oldest := now // look at a clock that did not jump
+	for _, look := range looks {
+		if look.Connected && !look.Jumped && look.ClockSeen.Before(oldest) {
+			oldest = look.ClockSeen
+		}
+	}
 	for i, look := range looks {
 		s := &k.states[i]
 		switch {
@@ -83,7 +89,7 @@ func (k *Keeper) clocks(ctx context.Context, looks []Look) {
 			}
 		}
 		jumped++
-		ready = ready || now.Sub(s.jumped) >= agree
+		ready = ready || s.decided(now, oldest)
 	}
 	if !ready {
 		return
@@ -98,10 +104,16 @@ func (k *Keeper) clocks(ctx context.Context, looks []Look) {
 		return
 	}
 	for i, look := range looks {
-		if s := &k.states[i]; look.Jumped && !s.jumped.IsZero() && now.Sub(s.jumped) >= agree && s.free(now) {
+		if s := &k.states[i]; look.Jumped && s.decided(now, oldest) && s.free(now) {
 			k.demote(ctx, i, s, now)
 		}
 	}
+}
+
+// decided tells whether it is known whose clock it was: all others have been looked at
+// since, the one longest ago at oldest, or have had the time for it.
+func (s *state) decided(now, oldest time.Time) bool {
+	return !s.jumped.IsZero() && (oldest.After(s.jumped) && now.After(s.jumped) || now.Sub(s.jumped) >= agree)
 }
 
 // demote takes the vote of a backend whose clock jumped, for every proxy: its locks
@@ -120,7 +132,7 @@ func (k *Keeper) demote(ctx context.Context, i int, s *state, now time.Time) {
 			return 0, err
 		}
 		rule := k.cfg.Rule(i, len(k.members))
-		if mark, standing := rule.Judge(text, m.Look().RunID); standing == Admitted || standing == Brief {
+		if mark, standing := rule.Judge(text, m.Look().RunID); standing == Admitted || standing == Locking || standing == Brief {
 			mark.Role, mark.Token = Learner, newToken()
 			if _, err := swap(ctx, m, text, mark.String()); err != nil {
 				return 0, err

@@ -60,7 +60,7 @@
 //   - A6. A block ends as soon as it can be told whose the key is. While it is there the
 //     backend has not voted under that key since it forgot, so that the rule goes on to
 //     hold.
-//     [TestBlockEndsWhenTheContentionIsOver]
+//     [TestBlockEndsWhenTheContentionIsOver, TestBlockOfASlowerProxyEndsToo]
 //
 // # A new group, and one that has lost too much
 //
@@ -71,14 +71,16 @@
 // the same; who fears that founds groups by hand only.
 //
 // Too few voters to refill from: a majority may have forgotten. Then locks of before are
-// waited out, for the longest time that a lock may last, and the highest number that any
-// backend has kept is taken, for which all must be there. A person may end the wait.
+// waited out, for the longest time that a lock may last; then backends vote about locks.
+// About numbers they vote when all backends can be asked, and take the highest that any
+// of them has kept. A person may end the wait.
 //
 //   - A7. A group is founded only while none of its backends has ever voted.
 //     [TestSeveralProxiesFoundOneGroup, TestGroupIsFoundedByHandOnlyIfSoConfigured]
 //   - A8. Where a majority may have forgotten, no lock is given before those of before
-//     are over.
-//     [TestMajorityThatForgotWaitsOutItsLocks]
+//     are over, and no number before the highest that is left is known.
+//     [TestMajorityThatForgotWaitsOutItsLocks,
+//     TestMajorityThatForgotCountsOnlyWhenAllCanBeAsked]
 //
 // # Clocks
 //

@@ -123,20 +123,20 @@ func Declare(ctx context.Context, members []Member, cfg Config) (admitted []int,
 			return nil, fmt.Errorf("backend %d of %d can't be used: all are needed, to learn the highest numbers", i+1, len(members))
 		case look.Standing == Foreign:
 			return nil, fmt.Errorf("backend %d of %d belongs to another group", i+1, len(members))
-		case look.Standing == Admitted || look.Standing == Brief:
+		case look.Standing == Admitted || look.Standing == Brief && look.Marker.Role == Voter:
 			voters++
 		default:
 			left = append(left, i)
 		}
 	}
-	if len(left) == 0 || voters >= (&refill{members: members}).needed() {
+	if len(left) == 0 || voters >= enough(len(members)) {
 		return nil, nil
 	}
 	seed := maphash.MakeSeed()
 	for _, i := range left {
-		r := &refill{rule: cfg.Rule(i, len(members)), index: i, members: members, all: true, seed: seed}
+		r := &refill{rule: cfg.Rule(i, len(members)), index: i, members: members, from: fromAll, numbers: members[i].Look().Standing == Locking, seed: seed}
 		for try := 0; ; try++ {
-			if err = r.run(ctx); err == nil || votesNow(ctx, r) {
+			if err = r.run(ctx); err == nil || votes(ctx, r) {
 				err = nil // perhaps because a proxy was quicker
 				break
 			}
@@ -149,13 +149,18 @@ func Declare(ctx context.Context, members []Member, cfg Config) (admitted []int,
 	return admitted, nil
 }
 
-// votesNow tells whether the backend that was to be refilled is a voter.
-func votesNow(ctx context.Context, r *refill) bool {
+func votes(ctx context.Context, r *refill) bool {
+	_, ok := votesNow(ctx, r)
+	return ok
+}
+
+// votesNow tells whether the backend that was to be refilled votes, and gives its marker.
+func votesNow(ctx context.Context, r *refill) (text string, ok bool) {
 	m := r.members[r.index]
 	text, err := marker(ctx, m)
 	if err != nil {
-		return false
+		return "", false
 	}
 	_, standing := r.rule.Judge(text, m.Look().RunID)
-	return standing == Admitted
+	return text, standing == Admitted || standing == Locking && !r.numbers
 }

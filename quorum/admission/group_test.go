@@ -126,6 +126,50 @@ func TestMajorityThatForgotWaitsOutItsLocks(t *testing.T) {
 	}
 }
 
+// A8: locks do not wait for a backend that does not come back; numbers do.
+func TestMajorityThatForgotCountsOnlyWhenAllCanBeAsked(t *testing.T) {
+	virtual(t, 5, func(t *testing.T, r *rig) {
+		p := r.founded()
+		for range 7 {
+			if _, err := p.Increment(context.Background(), "f", 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.rest()
+		for i := range 3 {
+			r.fakes[i].Save()
+			r.crash(i)
+		}
+		r.fakes[2].SetMode(quorumtest.Down)
+		p.wantNoLock("L", "a")
+		p.await("locks are given again", func() bool {
+			won, _ := p.acquire("L", "a", time.Second)
+			return won
+		})
+		time.Sleep(3 * time.Second)
+		p.wantLock("L", "b", time.Second)
+		if c, err := p.Increment(context.Background(), "f", 1); err == nil {
+			t.Fatalf("%d although a backend that may know more is away", c.Number)
+		}
+		r.fakes[2].Restart()
+		r.fakes[2].Restore()
+		p.await("all know the numbers", func() bool {
+			for _, g := range p.gates {
+				if !g.Look().Counts() {
+					return false
+				}
+			}
+			return true
+		})
+		if c, err := p.Increment(context.Background(), "f", 1); err != nil || c.Number <= 7 {
+			t.Errorf("%d, %v", c.Number, err)
+		}
+		if reason := p.keeper.Reason(); reason != "" {
+			t.Errorf("reason %q", reason)
+		}
+	})
+}
+
 // A9: a jump takes the vote, and what the jump did to the locks is mended.
 func TestBackendWhoseClockJumpedIsRefilled(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour} {

@@ -56,6 +56,12 @@ const (
 const (
 	// tick is how often the keeper looks. A look asks nobody anything.
 	tick = 25 * time.Millisecond
+	// founding is how long a proxy that founds a group is given to let the last founder
+	// vote, before it is refilled like a learner.
+	founding = 2 * time.Second
+	// patience is how long nothing can be decided before that is reported: at a start it
+	// is usual for a moment.
+	patience = time.Second
 	// retryMin and retryMax bound the pause after a try that did not work.
 	retryMin, retryMax = 100 * time.Millisecond, 2 * time.Second
 )
@@ -72,9 +78,11 @@ type Keeper struct {
 
 	mu     sync.Mutex
 	states []state
-	reason string // why nothing can be decided; "" if it can
-	seen   bool   // a voter of this group, at any time
-	found  bool   // a founding is under way
+	reason string    // why nothing can be decided; "" if it can
+	since  time.Time // when that was found first
+	told   string    // the reason that was reported last
+	seen   bool      // a voter of this group, at any time
+	found  bool      // a founding is under way
 }
 
 // state is what the keeper remembers of one backend.
@@ -125,11 +133,14 @@ func (k *Keeper) Run(ctx context.Context) {
 // step looks at all backends and begins what is to be done.
 func (k *Keeper) step(ctx context.Context) {
 	looks := make([]Look, len(k.members))
-	voters, connected := 0, 0
+	voters, lockers, connected := 0, 0, 0
 	for i, m := range k.members {
 		looks[i] = m.Look()
-		if looks[i].Votes() {
+		if looks[i].Counts() {
 			voters++
+		}
+		if looks[i].Votes() {
+			lockers++
 		}
 		if looks[i].Connected && looks[i].Standing != Foreign {
 			connected++
@@ -139,7 +150,7 @@ func (k *Keeper) step(ctx context.Context) {
 	defer k.mu.Unlock()
 	k.remember(looks)
 	k.clocks(ctx, looks)
-	needed := (&refill{members: k.members}).needed()
+	needed := enough(len(looks))
 	reason := ""
 	for i, look := range looks {
 		if !look.Connected || k.states[i].busy || !k.states[i].jumped.IsZero() {
@@ -150,33 +161,55 @@ func (k *Keeper) step(ctx context.Context) {
 			k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) { return 0, k.lengthen(ctx, i) })
 		case Unmarked, Founding, Learning:
 			switch {
+			case look.Standing == Founding && (k.found || time.Since(k.states[i].since) < founding):
+				// Whoever founds the group is about to let it vote.
 			case voters >= needed:
-				k.refill(ctx, i, false)
+				k.refill(ctx, i, fromVoters, false)
 			case voters == 0 && connected == len(looks) && !k.seen && allNew(looks):
 				if reason = "the group is new: run \"redlock-proxy init\" to declare it so"; k.cfg.Auto {
 					reason = "the group is new and being founded"
 					k.foundOnce(ctx)
 				}
+			case voters == 0 && !k.seen && allNew(looks):
+				reason = fmt.Sprintf("the group looks new, and %d of its %d backends can be reached: "+
+					"it is founded when all can, since the others may know better", connected, len(looks))
+			case lockers >= needed:
+				k.refill(ctx, i, fromLockers, false)
 			default:
 				reason = k.tooFew(ctx, i, voters, connected)
+			}
+		case Locking:
+			switch {
+			case voters >= needed:
+				k.refill(ctx, i, fromVoters, true)
+			case connected == len(looks):
+				k.refill(ctx, i, fromAll, true)
+			default:
+				reason = k.numbersWait(voters, connected)
 			}
 		}
 	}
 	if voters >= quorum.Majority(len(looks)) {
 		reason = ""
 	}
-	if reason != k.reason && reason != "" {
+	if (reason == "") != (k.reason == "") {
+		k.since = time.Now()
+	}
+	if k.reason = reason; reason == "" {
+		k.told = ""
+	} else if reason != k.told && time.Since(k.since) > patience {
+		k.told = reason
 		k.report(Event{Backend: -1, Kind: Waiting, Text: reason})
 	}
-	k.reason = reason
 }
 
 // remember notes since when each backend has been without a vote.
 func (k *Keeper) remember(looks []Look) {
 	for i, look := range looks {
 		s := &k.states[i]
-		k.seen = k.seen || look.Standing == Admitted || look.Standing == Brief
-		if look.Connected && (look.RunID != s.runID || look.Standing == Admitted || s.since.IsZero()) {
+		votes := look.Standing == Admitted || look.Standing == Locking || look.Standing == Brief
+		k.seen = k.seen || votes
+		if look.Connected && (look.RunID != s.runID || votes || s.since.IsZero()) {
 			s.runID, s.since = look.RunID, time.Now()
 		}
 	}
@@ -185,7 +218,7 @@ func (k *Keeper) remember(looks []Look) {
 // allNew tells whether no backend has ever had a marker, for all that can be seen.
 func allNew(looks []Look) bool {
 	for _, l := range looks {
-		if l.Standing != Founding && (l.Standing != Unmarked || l.Marker != Marker{}) {
+		if l.Connected && l.Standing != Founding && (l.Standing != Unmarked || l.Marker != Marker{}) {
 			return false
 		}
 	}
@@ -193,34 +226,51 @@ func allNew(looks []Look) bool {
 }
 
 // tooFew is about a backend that can't be refilled because too many others have lost
-// their votes too: a majority may have forgotten. Locks are over when the longest
-// that there can be is; numbers are known only if every backend can be asked for the
-// highest that it has kept.
+// their votes too: a majority may have forgotten. Locks are over when the longest that
+// there can be is, and then the backend votes about locks. Numbers are known only if
+// every backend can be asked for the highest that it has kept.
 func (k *Keeper) tooFew(ctx context.Context, i, voters, connected int) string {
-	left := k.cfg.Long - time.Since(k.states[i].since)
-	switch {
-	case left > 0:
+	if end := k.states[i].since.Add(k.cfg.Long); time.Now().Before(end) {
 		return fmt.Sprintf("%d of %d backends have kept their memory, too few to refill the others from: "+
 			"locks of before are waited out, at most until %s; if none matters, \"redlock-proxy init\" ends the wait",
-			voters, len(k.members), time.Now().Add(left).UTC().Format("2006-01-02 15:04 MST"))
-	case connected < len(k.members):
-		return fmt.Sprintf("%d of %d backends have kept their memory, and %d can be reached: "+
-			"the highest numbers are known only when all can", voters, len(k.members), connected)
+			voters, len(k.members), end.UTC().Format("2006-01-02 15:04:05 MST"))
 	}
-	k.refill(ctx, i, true)
-	return "backends that have forgotten are being refilled from all others"
+	if connected == len(k.members) {
+		k.refill(ctx, i, fromAll, false)
+		return "backends that have forgotten are being refilled from all others"
+	}
+	k.refill(ctx, i, fromNobody, false)
+	return k.numbersWait(voters, connected)
 }
 
-// refill begins to refill a backend.
-func (k *Keeper) refill(ctx context.Context, i int, all bool) {
+// numbersWait says what votes about numbers wait for.
+func (k *Keeper) numbersWait(voters, connected int) string {
+	return fmt.Sprintf("%d of %d backends have kept their memory, and %d can be reached: "+
+		"the highest numbers are known again when all can", voters, len(k.members), connected)
+}
+
+// refill begins to refill a backend, or to tell it of the numbers alone.
+func (k *Keeper) refill(ctx context.Context, i int, from origin, numbers bool) {
 	k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) {
-		r := &refill{rule: k.cfg.Rule(i, len(k.members)), index: i, members: k.members, all: all, seed: k.seed}
-		k.report(Event{Backend: i, Kind: Refilling, Text: "it may have forgotten: no vote until it is refilled from the others"})
+		r := &refill{rule: k.cfg.Rule(i, len(k.members)), index: i, members: k.members, from: from, numbers: numbers, seed: k.seed}
+		if !numbers {
+			k.report(Event{Backend: i, Kind: Refilling, Text: "it may have forgotten: no vote until it is refilled from the others"})
+		}
 		if err := r.run(ctx); err != nil {
+			if text, votes := votesNow(ctx, r); votes {
+				// Another proxy was quicker. The blocks that are this one's are its to end.
+				r.admitted = text
+				k.jobs.Go(func() { r.unblock(ctx) })
+				return 0, nil
+			}
 			return 0, err
 		}
 		k.members[i].Probe()
-		k.report(Event{Backend: i, Kind: Readmitted, Text: "it is refilled and votes again", Filled: r.filled})
+		text := "it is refilled and votes again"
+		if from.role() == Locker {
+			text = "it votes again about locks, and about numbers when all backends can be asked for the highest"
+		}
+		k.report(Event{Backend: i, Kind: Readmitted, Text: text, Filled: r.filled})
 		k.jobs.Go(func() { r.unblock(ctx) })
 		return 0, nil
 	})

@@ -19,6 +19,7 @@ type Role string
 // The roles.
 const (
 	Voter   Role = "voter"   // it has forgotten nothing since it was admitted
+	Locker  Role = "locker"  // a voter about locks; what it knows of numbers may be old
 	Learner Role = "learner" // it is being refilled
 	Founder Role = "founder" // all backends of the group were without a marker
 )
@@ -91,12 +92,13 @@ const (
 	Founding                 // marked by a proxy that found nobody marked
 	Learning                 // being refilled
 	Brief                    // a voter whose marker allows for less time than this proxy's rounds take
+	Locking                  // a voter about locks alone
 	Admitted                 // a voter
 	Foreign                  // marked for another group, another list, or another place
 )
 
 func (s Standing) String() string {
-	return [...]string{"unmarked", "founding", "learning", "brief", "admitted", "foreign"}[s]
+	return [...]string{"unmarked", "founding", "learning", "brief", "locking", "admitted", "foreign"}[s]
 }
 
 // Rule is what a proxy needs to judge a backend's marker.
@@ -120,10 +122,12 @@ func (r Rule) Judge(text, runID string) (Marker, Standing) {
 		return m, Founding
 	case m.Role == Learner:
 		return m, Learning
-	case m.Role != Voter:
+	case m.Role != Voter && m.Role != Locker:
 		return m, Foreign
 	case m.Quiet < r.Quiet:
 		return m, Brief
+	case m.Role == Locker:
+		return m, Locking
 	}
 	return m, Admitted
 }

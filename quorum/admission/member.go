@@ -3,6 +3,8 @@ package admission
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"redlockproxy/quorum"
 )
@@ -33,10 +35,27 @@ type Look struct {
 	Marker    Marker
 	Standing  Standing
 	Jumped    bool // its clock did, or ours, since ResetClock; its votes do not count
+
+	ClockSeen time.Time // when its clock was last looked at
 }
 
-// Votes tells whether the backend's votes count.
-func (l Look) Votes() bool { return l.Connected && l.Standing == Admitted && !l.Jumped }
+// Votes tells whether the backend's votes count, at least about locks.
+func (l Look) Votes() bool { return l.Counts() || l.Connected && l.Standing == Locking && !l.Jumped }
+
+// Counts tells whether the backend's votes about numbers count, too.
+func (l Look) Counts() bool { return l.Connected && l.Standing == Admitted && !l.Jumped }
+
+// AboutNumbers tells whether an operation needs to know what a counter is at.
+func AboutNumbers(op quorum.Op) bool {
+	switch op := op.(type) {
+	case quorum.Increment:
+		return true
+	case quorum.Commit:
+		return slices.ContainsFunc(op.Guards, func(g quorum.Guard) bool { return g.Kind == quorum.Lower }) ||
+			slices.ContainsFunc(op.Writes, func(w quorum.Write) bool { return w.Kind == quorum.Raise })
+	}
+	return false
+}
 
 // Errors of one try to admit a backend. They are for people.
 var (

@@ -30,7 +30,8 @@ type refill struct {
 	rule    Rule
 	index   int
 	members []Member
-	all     bool // every other backend counts as a source, voter or not: nobody can tell more
+	from    origin
+	numbers bool // a voter about locks is brought up to date about numbers, and nothing else
 	seed    maphash.Seed
 
 	learning string            // the learner's marker while it is refilled
@@ -41,6 +42,37 @@ type refill struct {
 	filled   int               // keys that were written
 	blocked  []quorum.Key      // keys with a block, to be looked at again
 	quiet    time.Duration
+}
+
+// origin says from whom a backend is refilled.
+type origin int
+
+const (
+	fromVoters  origin = iota // those that vote about everything
+	fromLockers               // those that vote about locks: it will be one of them
+	fromNobody                // all locks of before are over: the same
+	fromAll                   // every other backend, voter or not: nobody can tell more
+)
+
+// role is what the refilled backend is then.
+func (o origin) role() Role {
+	if o == fromLockers || o == fromNobody {
+		return Locker
+	}
+	return Voter
+}
+
+// takes tells whether a backend is a source.
+func (o origin) takes(look Look) bool {
+	switch o {
+	case fromVoters:
+		return look.Counts()
+	case fromLockers:
+		return look.Votes()
+	case fromAll:
+		return look.Connected
+	}
+	return false
 }
 
 // source is a backend that a learner is refilled from.
@@ -68,8 +100,10 @@ func (r *refill) run(ctx context.Context) error {
 	if err := r.fillFromSources(ctx); err != nil {
 		return err
 	}
-	if err := r.fill(ctx, r.index); err != nil { // what only the learner has
-		return err
+	if r.needed() > 0 { // else nobody could tell what only the learner has
+		if err := r.fill(ctx, r.index); err != nil {
+			return err
+		}
 	}
 	ok, err := swap(ctx, learner, r.learning, r.admitted)
 	if err == nil && !ok {
@@ -100,11 +134,18 @@ func (r *refill) fillFromSources(ctx context.Context) error {
 // needed is how many of the other backends must be read. Any that may have been
 // granted with the lost vote is on Q-1 of the N-1 others, so on one of these.
 func (r *refill) needed() int {
-	if r.all {
+	switch r.from {
+	case fromAll:
 		return len(r.members) - 1
+	case fromNobody:
+		return 0
 	}
-	return len(r.members) - quorum.Majority(len(r.members)) + 1
+	return enough(len(r.members))
 }
+
+// enough is how many other backends of a group of n must be read in order to meet
+// whatever may have been granted with a lost vote.
+func enough(n int) int { return n - quorum.Majority(n) + 1 }
 
 // begin takes the learner's vote for every proxy, or joins one that refills it already.
 func (r *refill) begin(ctx context.Context, learner Member) error {
@@ -114,10 +155,14 @@ func (r *refill) begin(ctx context.Context, learner Member) error {
 		return err
 	}
 	m, standing := r.rule.Judge(text, look.RunID)
-	switch standing {
-	case Learning:
+	switch {
+	case r.numbers && standing == Locking:
+		r.learning = text // its vote about locks stays
+	case r.numbers:
+		return errMoved
+	case standing == Learning:
 		r.learning = text
-	case Unmarked, Founding:
+	case standing == Unmarked, standing == Founding:
 		m = Marker{Identity: r.rule.Identity, Role: Learner, RunID: look.RunID, Token: newToken(), Quiet: r.rule.Quiet}
 		ok, err := swap(ctx, learner, text, m.String())
 		if err != nil {
@@ -136,6 +181,9 @@ func (r *refill) begin(ctx context.Context, learner Member) error {
 
 // note remembers what the learner holds before anything new could count there.
 func (r *refill) note(ctx context.Context, learner Member) error {
+	if r.numbers {
+		return nil
+	}
 	return pages(ctx, learner, func(keys []quorum.Key) error {
 		if len(r.noted) > notes {
 			return nil
@@ -159,7 +207,7 @@ func (r *refill) findSources(ctx context.Context) error {
 	if err := r.refreshSources(ctx); err != nil {
 		return err
 	}
-	final := Marker{Identity: r.rule.Identity, Role: Voter, RunID: r.members[r.index].Look().RunID, Token: newToken(), Quiet: r.quiet}
+	final := Marker{Identity: r.rule.Identity, Role: r.from.role(), RunID: r.members[r.index].Look().RunID, Token: newToken(), Quiet: r.quiet}
 	r.admitted = final.String()
 	r.quiet += r.quiet/10 + 10*time.Millisecond // clocks differ
 	return nil
@@ -170,7 +218,7 @@ func (r *refill) refreshSources(ctx context.Context) error {
 	r.sources = map[int]source{}
 	for i, m := range r.members {
 		look := m.Look()
-		if i == r.index || !look.Connected || !r.all && !look.Votes() {
+		if i == r.index || !r.from.takes(look) {
 			continue
 		}
 		text, err := marker(ctx, m)
@@ -178,7 +226,7 @@ func (r *refill) refreshSources(ctx context.Context) error {
 			continue // one that can't be read is none
 		}
 		mark, standing := r.rule.other(i).Judge(text, look.RunID)
-		if standing != Admitted && standing != Brief && !r.all {
+		if standing != Admitted && standing != Locking && standing != Brief && r.from != fromAll {
 			continue
 		}
 		r.quiet = max(r.quiet, mark.Quiet)
@@ -236,7 +284,7 @@ func (r *refill) settle(ctx context.Context, keys []quorum.Key) (left []quorum.K
 	var changed []quorum.Key
 	for k, key := range keys {
 		others, s := r.sight(reads, k, key, now[k])
-		change, ok := judge(others, len(r.members)).change(key, s)
+		change, ok := r.judge(others).change(key, s)
 		if !ok {
 			r.settled(key)
 			continue
@@ -246,6 +294,18 @@ func (r *refill) settle(ctx context.Context, keys []quorum.Key) (left []quorum.K
 		changed = append(changed, key)
 	}
 	return r.apply(ctx, ops, changed)
+}
+
+// judge decides what the learner must hold.
+func (r *refill) judge(others []quorum.Held) verdict {
+	v := judge(others, len(r.members))
+	if number, ttl, ok := counter(others, 1); ok && r.from == fromAll {
+		return raising(number, ttl) // the highest that anybody has kept
+	}
+	if r.numbers && v.action != raise {
+		return verdict{}
+	}
+	return v
 }
 
 // sight is what the learner and the sources hold under key number k of those read.

@@ -177,27 +177,58 @@ func TestCountersSurviveAnyMinoritysLossOfMemory(t *testing.T) {
 // A6: two attempts at the same key are under way when a backend is refilled. It blocks
 // the key, and holds what is agreed once one of them is gone.
 func TestBlockEndsWhenTheContentionIsOver(t *testing.T) {
+	for _, proxies := range []int{1, 3} { // of which one admits it, and all may have blocked the key
+		virtual(t, 5, func(t *testing.T, r *rig) {
+			p := r.founded()
+			for range proxies - 1 {
+				o := r.proxy()
+				o.await("it knows the voters", func() bool { return o.voters() == 5 })
+			}
+			const tag = "~rl:AAAAAAAAAAAAAAAA"
+			for i := range 4 {
+				r.fakes[i].Plant("L", quorum.Stored([]string{"a", "a", "b", "b"}[i]+tag), 3*time.Second)
+			}
+			r.crash(4)
+			p.await("it is a learner", func() bool { return !p.votes(4) })
+			p.await("it votes again", func() bool { return p.votes(4) })
+			if got := r.holds(4, "L"); got != "block" {
+				t.Fatalf("it holds %q", got)
+			}
+			if _, err := p.Read(context.Background(), []quorum.Key{"L"}, false); err == nil {
+				t.Error("a block was read as a value, or as nothing")
+			}
+			r.fakes[2].Remove("L")
+			r.fakes[3].Remove("L")
+			p.await("the block ends", func() bool { return r.holds(4, "L") == "a" })
+			held, err := p.Read(context.Background(), []quorum.Key{"L"}, false)
+			if err != nil || held[0].Value() != "a" {
+				t.Errorf("%q, %v", held[0].Value(), err)
+			}
+		})
+	}
+}
+
+// A6: the proxy that blocked the key is not the one that admits the backend.
+func TestBlockOfASlowerProxyEndsToo(t *testing.T) {
 	virtual(t, 5, func(t *testing.T, r *rig) {
-		p := r.founded()
+		p, other := r.founded(), r.proxy()
+		other.await("it knows the voters", func() bool { return other.voters() == 5 })
 		const tag = "~rl:AAAAAAAAAAAAAAAA"
 		for i := range 4 {
-			r.fakes[i].Plant("L", quorum.Stored([]string{"a", "a", "b", "b"}[i]+tag), 3*time.Second)
+			r.fakes[i].Plant("L", quorum.Stored([]string{"a", "a", "b", "b"}[i]+tag), 5*time.Second)
 		}
 		r.crash(4)
-		p.await("it votes again", func() bool { return p.heard(admission.Readmitted) })
-		if got := r.holds(4, "L"); got != "block" {
-			t.Fatalf("it holds %q", got)
+		for _, l := range other.aside {
+			l.Hold(30 * ms)
 		}
-		if _, err := p.Read(context.Background(), []quorum.Key{"L"}, false); err == nil {
-			t.Error("a block was read as a value, or as nothing")
+		for r.holds(4, "L") != "block" {
+			time.Sleep(ms / 2)
 		}
+		p.aside[4].Hold(time.Second)
+		other.await("the other admits it", func() bool { return other.heard(admission.Readmitted) })
 		r.fakes[2].Remove("L")
 		r.fakes[3].Remove("L")
 		p.await("the block ends", func() bool { return r.holds(4, "L") == "a" })
-		held, err := p.Read(context.Background(), []quorum.Key{"L"}, false)
-		if err != nil || held[0].Value() != "a" {
-			t.Errorf("%q, %v", held[0].Value(), err)
-		}
 	})
 }
 

@@ -39,7 +39,7 @@ func newBlock() quorum.Stored {
 func judge(reads []quorum.Held, n int) verdict {
 	least := max(1, quorum.Majority(n)-1-(n-1-len(reads)))
 	if number, ttl, ok := counter(reads, least); ok {
-		return verdict{action: raise, stored: quorum.Stored(strconv.FormatInt(number, 10)), ttl: ttl}
+		return raising(number, ttl)
 	}
 	holders := make(map[quorum.Stored]int, len(reads))
 	blocks := 0
@@ -71,6 +71,11 @@ func judge(reads []quorum.Held, n int) verdict {
 		return verdict{action: put, stored: candidate, ttl: longest(reads, candidate)}
 	}
 	return verdict{action: block, ttl: longest(reads, "")}
+}
+
+// raising is the verdict that a number must not be below another.
+func raising(number int64, ttl time.Duration) verdict {
+	return verdict{action: raise, stored: quorum.Stored(strconv.FormatInt(number, 10)), ttl: ttl}
 }
 
 // counter tells whether the key is a counter, and the number that the learner must have

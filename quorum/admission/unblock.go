@@ -68,7 +68,7 @@ func (r *refill) unblockPage(ctx context.Context, keys []quorum.Key) (left []quo
 			continue // it expired, or somebody wrote over it
 		}
 		others, _ := r.sight(reads, k, key, now[k])
-		v := judge(others, len(r.members))
+		v := r.judge(others)
 		if v.action == block {
 			left = append(left, key)
 			continue

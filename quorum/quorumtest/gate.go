@@ -29,6 +29,7 @@ type Gate struct {
 	standing admission.Standing
 	clock    admission.Clock
 	jumped   bool
+	seen     time.Time
 	runID    string
 }
 
@@ -63,7 +64,7 @@ func (g *Gate) Close() {
 
 // Send implements quorum.Backend.
 func (g *Gate) Send(call *quorum.Call) {
-	p := &passage{gate: g, to: call.Round, before: g.token()}
+	p := &passage{gate: g, to: call.Round, before: g.token(call.Op)}
 	first := quorum.Call{Op: call.Op, Deadline: call.Deadline, Round: p}
 	p.sent = time.Since(g.began)
 	g.calls.Send(&first)
@@ -84,10 +85,18 @@ func (g *Gate) look(p *passage) {
 	})
 }
 
-func (g *Gate) token() string {
+// token is what the backend votes about an operation by, "" for no vote.
+func (g *Gate) token(op quorum.Op) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.standing != admission.Admitted || g.jumped {
+	if g.standing == admission.Locking && admission.AboutNumbers(op) {
+		return ""
+	}
+	return g.voteToken()
+}
+
+func (g *Gate) voteToken() string {
+	if g.standing != admission.Admitted && g.standing != admission.Locking || g.jumped {
 		return ""
 	}
 	return g.marker.Token
@@ -107,13 +116,11 @@ func (g *Gate) saw(text string, sent time.Duration) string {
 		g.text = text
 		g.marker, g.standing = g.rule.Judge(text, runID)
 	}
+	g.seen = now
 	if !g.clock.Add(g.fake.Shows(now), sent, now.Sub(g.began)) {
 		g.jumped = true
 	}
-	if g.standing != admission.Admitted || g.jumped {
-		return ""
-	}
-	return g.marker.Token
+	return g.voteToken()
 }
 
 // Look implements admission.Member.
@@ -121,7 +128,7 @@ func (g *Gate) Look() admission.Look {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return admission.Look{
-		Connected: g.runID != "" && g.fake.reachable(), RunID: g.runID, Marker: g.marker, Standing: g.standing, Jumped: g.jumped,
+		Connected: g.runID != "" && g.fake.reachable(), RunID: g.runID, Marker: g.marker, Standing: g.standing, Jumped: g.jumped, ClockSeen: g.seen,
 	}
 }
 

@@ -79,9 +79,8 @@ func prove(t *testing.T, subjects []subject) {
 	})
 
 	group := redistest.StartGroup(t, 5)
-	listen := []string{"-listen", redistest.FreeAddr(t)}
-	args := append(redistest.Patient(t), listen...)
-	proxy := redistest.StartProxy(t, group.Addrs(), args...)
+	patient := redistest.Patient(t)
+	proxy := redistest.StartProxyToReturn(t, group.Addrs(), patient...)
 	awaitVotes(t, proxy, group)
 	all := proofs(subjects, proxy.Addr())
 	stage(t, "five backends", all, func(p *proof, st *testing.T) {
@@ -102,7 +101,7 @@ func prove(t *testing.T, subjects []subject) {
 	if code := proxy.Stop(); code != 0 {
 		t.Errorf("the proxy ended with %d", code)
 	}
-	proxy = redistest.StartProxy(t, group.Addrs(), args...)
+	proxy = redistest.StartProxy(t, group.Addrs(), append(patient, "-listen", proxy.Addr())...)
 	awaitVotes(t, proxy, running)
 	stage(t, "the proxy restarted", all, (*proof).reconnects)
 

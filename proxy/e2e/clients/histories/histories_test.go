@@ -12,16 +12,11 @@ import (
 	"redlockproxy/proxy/redistest"
 )
 
-// lossOfMemory lets backends of every second history forget. The proxy does not yet
-// keep a backend that forgot from voting: such histories find two holders and numbers
-// that fall, which shows that the checkers see them. To be true once it does.
-const lossOfMemory = false
-
 var (
 	seed      = flag.Int64("seed", -1, "play the history of this seed alone")
 	histories = flag.Int("histories", 40, "how many histories to play")
 	first     = flag.Uint64("first", 1, "the seed of the first history")
-	lost      = flag.Bool("lost", lossOfMemory, "let backends of every second history forget")
+	lost      = flag.Bool("lost", true, "let backends of every second history forget")
 )
 
 func TestMain(m *testing.M) {

@@ -1,0 +1,198 @@
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"redlockproxy/proxy/faults"
+	"redlockproxy/proxy/redistest"
+)
+
+// bareMajority gives a lock to a client that only the first three backends know of.
+func (g *group) bareMajority(t *testing.T, key string) {
+	t.Helper()
+	for b := 3; b < 5; b++ {
+		g.relays[b].Refuse()
+	}
+	awaitVoters(t, g.proxy, 3)
+	g.want(t, ok, "SET", key, "a", "NX", "PX", "30000")
+	for b := 3; b < 5; b++ {
+		if g.backends[b].Get(key) != "" {
+			t.Fatal("the lock is on more backends than three")
+		}
+	}
+}
+
+// TestBackendThatForgotGivesNoLockAway lets one of the three backends that know of a
+// lock lose its memory, and has others ask for it at once, as often as they can.
+func TestBackendThatForgotGivesNoLockAway(t *testing.T) {
+	for name, forget := range map[string]func(t *testing.T, g *group, s *redistest.Server){
+		"restarted empty":            func(_ *testing.T, _ *group, s *redistest.Server) { s.Restart() },
+		"restarted with a torn file": func(_ *testing.T, _ *group, s *redistest.Server) { s.RestartTorn(60) },
+		"FLUSHALL":                   func(_ *testing.T, _ *group, s *redistest.Server) { s.MustDo("FLUSHALL") },
+		"clock forward": func(t *testing.T, g *group, s *redistest.Server) {
+			if err := s.Clock().Step(time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			// Until the proxy has looked at the clock again, and has made sure that it
+			// was not its own that jumped, the backend still votes.
+			redistest.Eventually(t, 5*time.Second, "the jump is seen", func() bool { return strings.Contains(g.proxy.Output(), "no vote until it has been right") })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGroup(t, settings(t, "[server]\nanswer_within = \"1s\"\n[lane]\nvote = \"450ms\"\n")...)
+			g.bareMajority(t, "lock")
+			forget(t, g, g.backends[2])
+			for b := 3; b < 5; b++ {
+				g.relays[b].Pass()
+			}
+			fresh := redistest.StartRelease(t, g.addrs, g.args...) // remembers nothing of before
+			end := time.Now().Add(2 * time.Second)
+			for time.Now().Before(end) {
+				for _, p := range []*redistest.Proxy{g.proxy, fresh} {
+					if reply, err := p.Do("SET", "lock", "b", "NX", "PX", "30000"); err != nil || reply == ok {
+						t.Fatalf("the rival: %v, %v", reply, err)
+					}
+				}
+			}
+			awaitVoters(t, g.proxy, 5)
+			awaitVoters(t, fresh, 5)
+			g.want(t, int64(1), "EVAL", releaseScript, "1", "lock", "a")
+			g.want(t, ok, "SET", "lock", "b", "NX", "PX", "30000")
+		})
+	}
+}
+
+// TestNumbersRiseThroughBackendsThatForgot takes numbers while backends miss some, and
+// come back with old ones or with none.
+func TestNumbersRiseThroughBackendsThatForgot(t *testing.T) {
+	// Three at once that were restarted can't be refilled by the others, and wait out
+	// the longest lock.
+	g := newGroup(t, settings(t, "[group]\nmax_ttl = \"1s\"\n")...)
+	last := int64(0)
+	next := func() {
+		t.Helper()
+		redistest.Eventually(t, 10*time.Second, "a number", func() bool {
+			reply, err := g.proxy.Do("INCR", "fence")
+			n, isNumber := reply.(int64)
+			if err != nil || !isNumber {
+				return false // an error is always allowed
+			}
+			if n <= last {
+				t.Fatalf("%d after %d", n, last)
+			}
+			last = n
+			return true
+		})
+	}
+	for range 100 {
+		next()
+	}
+	g.backends[3].Kill()
+	g.backends[4].Kill()
+	next()
+	g.backends[3].RestartWithData()
+	g.backends[4].RestartWithData()
+	awaitVoters(t, g.proxy, 5)
+	g.backends[0].Kill()
+	g.backends[1].Kill()
+	next()
+	g.backends[0].RestartWithData()
+	g.backends[1].RestartWithData()
+	g.backends[2].Restart()
+	awaitVoters(t, g.proxy, 5)
+	g.backends[0].Kill()
+	g.backends[1].Kill()
+	next()
+	if last < 103 {
+		t.Errorf("the last number is %d", last)
+	}
+}
+
+// TestEmptyBackendVotesAgainSoonAndNotBeforeItHasEverything is about a group with ten
+// thousand locks.
+func TestEmptyBackendVotesAgainSoonAndNotBeforeItHasEverything(t *testing.T) {
+	const locks = 10_000
+	g := newGroup(t)
+	const fill = `for i = 1, ARGV[1] do redis.call('SET', 'lock:' .. i, 'a', 'PX', 600000) end`
+	for _, s := range g.backends {
+		s.MustDo("EVAL", fill, "0", fmt.Sprint(locks))
+	}
+	g.backends[4].Kill()
+	awaitVoters(t, g.proxy, 4)
+	g.backends[4].Restart()
+	start := time.Now()
+	redistest.Eventually(t, 20*time.Second, "it votes again", func() bool {
+		if g.proxy.Voters() < 5 {
+			return false
+		}
+		if n := g.backends[4].MustDo("DBSIZE").(int64); n < locks {
+			t.Errorf("it votes with %d of %d locks", n, locks)
+		}
+		return true
+	})
+	took := time.Since(start)
+	faults.Figure(t, "a backend that restarted empty in a group with %d locks voted again after %s", locks, took.Round(time.Millisecond))
+	if took > 2*time.Second {
+		t.Error("too late")
+	}
+}
+
+// TestHolderKeepsItsLockThroughARollingRestart restarts one backend after the other,
+// empty, while the holder extends.
+func TestHolderKeepsItsLockThroughARollingRestart(t *testing.T) {
+	g := newGroup(t, redistest.Patient(t)...)
+	g.want(t, ok, "SET", "lock", "a", "NX", "PX", "4000")
+	for b := range 4 {
+		g.backends[b].Restart()
+		redistest.Eventually(t, 20*time.Second, "it votes again", func() bool {
+			g.want(t, int64(1), "EVAL", extendScript, "1", "lock", "a", "4000")
+			g.want(t, nil, "SET", "lock", "b", "NX", "PX", "4000")
+			return g.proxy.Voters() == 5 && g.backends.Holding("lock") == 5
+		})
+	}
+	g.want(t, int64(1), "EVAL", releaseScript, "1", "lock", "a")
+}
+
+// wantRefusedStart checks that the binary does not start with a list of backends, and
+// says why.
+func wantRefusedStart(t *testing.T, why string, addrs []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, redistest.ReleaseBinary(t), "serve", "-listen", "127.0.0.1:0", "-admin", "", "-backends", strings.Join(addrs, ","))
+	out, err := cmd.CombinedOutput()
+	if err == nil || ctx.Err() != nil || !strings.Contains(string(out), why) {
+		t.Errorf("%v, %v, and not a word of %q:\n%s", err, ctx.Err(), why, out)
+	}
+}
+
+func TestOneServerUnderTwoNamesIsRefused(t *testing.T) {
+	backends := redistest.StartGroup(t, 4)
+	again := redistest.NewRelay(t, backends[0].Addr()) // the same server at another address
+	wantRefusedStart(t, "it must not vote twice", append(backends.Addrs(), again.Addr()))
+}
+
+func TestReplicasAndClusterNodesAreRefused(t *testing.T) {
+	backends := redistest.StartGroup(t, 4)
+	host, port, _ := strings.Cut(backends[0].Addr(), ":")
+	for why, args := range map[string][]string{
+		"it is a replica":       {"--replicaof", host + " " + port},
+		"it is in cluster mode": {"--cluster-enabled", "yes"},
+	} {
+		unfit := redistest.Start(t, redistest.Args(args...))
+		wantRefusedStart(t, why, append(backends.Addrs(), unfit.Addr()))
+	}
+}
+
+func TestOtherListsOfBackendsAreRefused(t *testing.T) {
+	g := newGroup(t)
+	g.want(t, ok, "SET", "lock", "a", "NX", "PX", "30000")
+	wantRefusedStart(t, "two lists could decide against each other", []string{g.addrs[1], g.addrs[0], g.addrs[2], g.addrs[3], g.addrs[4]})
+	wantRefusedStart(t, "two lists could decide against each other", g.addrs[:3])
+	g.want(t, "a", "GET", "lock")
+}
