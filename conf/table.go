@@ -26,7 +26,6 @@ const (
 	refillsWait = "a refill of a backend waits for votes as long as this says, in every proxy"
 	roundsGoBy  = "rounds are under way that go by it"
 	lanesGoBy   = "the connections to the backends are used by it, and they stay"
-	scriptsGoBy = "scripts that clients have loaded were compiled by it"
 )
 
 // table is the list of all settings, each tied to its place in c.
@@ -89,17 +88,17 @@ It is also how long a backend that is back may go unnoticed.`).fixed(lanesGoBy)
 func scriptRows(t *fields, c *Config) {
 	s := &c.Script
 	t.number("script.max_source", &s.MaxSource, 64<<10, 1<<10, 1<<20,
-		`The longest script, in bytes; less than server.max_command_bytes.`).fixed(scriptsGoBy)
+		`The longest script, in bytes; less than server.max_command_bytes.`).live()
 	t.number("script.max_steps", &s.MaxSteps, 1_000_000, 1_000, 1_000_000_000,
 		`The most VM instructions that one run may take.
-Danger: a client may keep one core busy for as long as this allows.`).fixed(scriptsGoBy)
+Danger: a client may keep one core busy for as long as this allows.`).live()
 	t.duration("script.max_time", &s.MaxTime, 50*time.Millisecond, time.Millisecond, 10*time.Second,
 		`The longest time that one run may take in the VM; at most server.answer_within.
 Waiting for backends does not count, nor does waiting for other long scripts: those
-that compute for more than about a millisecond run one at a time.`).fixed(scriptsGoBy)
+that compute for more than about a millisecond run one at a time.`).live()
 	t.number("script.cache", &s.Cache, 1000, 10, 100_000,
 		`How many scripts are kept for EVALSHA; the one not used for longest goes first.
-Memory: up to script.max_source bytes for each, and the compiled form.`).fixed(scriptsGoBy)
+Memory: up to script.max_source bytes for each, and the compiled form.`).live()
 }
 
 func logRows(t *fields, c *Config) {

@@ -40,6 +40,7 @@ With tls_key it makes TLS (1.2 or newer) the only way in.`).live()
 		`The private key of tls_cert. Its file should be readable for the proxy alone.`).live()
 	t.text("server.tls_client_ca", &s.TLSClientCA, "", "a path, PEM; \"\" asks for no certificate", checkPath,
 		`Who signs the certificates that clients must show. Needs tls_cert.
+"redlock-proxy check -ping" shows tls_cert, so let it accept that, too.
 Danger: every certificate that it ever signed gets in; use an authority of your own.`).live()
 }
 

@@ -87,5 +87,9 @@ func names(configs []lane.Config) []string {
 const scriptBytes = 8 << 20
 
 func scriptCache(c conf.Script) *lua.Cache {
-	return lua.NewCache(c.Cache, scriptBytes, lua.Limits{MaxSource: c.MaxSource, MaxSteps: int64(c.MaxSteps), MaxTime: c.MaxTime})
+	return lua.NewCache(c.Cache, scriptBytes, scriptLimits(c))
+}
+
+func scriptLimits(c conf.Script) lua.Limits {
+	return lua.Limits{MaxSource: c.MaxSource, MaxSteps: int64(c.MaxSteps), MaxTime: c.MaxTime}
 }

@@ -45,6 +45,7 @@ func (o observed) Server() metrics.Server {
 		Connections: s.stats.connections.Load(), Commands: s.stats.commands.Load(),
 		Limits:          make(map[string]int64, len(s.stats.limits)),
 		LogLinesDropped: s.droppedLines(),
+		ReloadRefused:   s.stats.reloadRefused.Load(),
 	}
 	if s.lag != nil {
 		lag := s.lag.Lag()

@@ -26,6 +26,7 @@ func (s *Server) reload(load func() (conf.Config, error), readFile func(string) 
 	if err == nil {
 		changed, err = s.Reload(cfg, readFile)
 	}
+	s.stats.reloadRefused.Store(err != nil)
 	if err != nil {
 		s.log.Error().Err(err).Msg("the configuration was not reloaded: the one in force stays, all of it")
 		return
@@ -54,6 +55,7 @@ func (s *Server) Reload(cfg conf.Config, readFile func(string) ([]byte, error)) 
 		return nil, err
 	}
 	s.settings.Store(&cfg)
+	s.scripts.change(cfg.Script.Cache, scriptLimits(cfg.Script))
 	if s.listener != nil {
 		s.noteCertificate(config)
 		s.listener.Change(config, limits(cfg.Server))

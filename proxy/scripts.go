@@ -31,6 +31,14 @@ func newScripts(cache *lua.Cache, most int) *scripts {
 	return &scripts{cache: cache, guesses: make(map[string]guess), most: most}
 }
 
+// change puts other limits in force.
+func (x *scripts) change(most int, limits lua.Limits) {
+	x.cache.Change(most, limits)
+	x.mu.Lock()
+	x.most = most
+	x.mu.Unlock()
+}
+
 // assume is the guess for the next run. A script that was not seen yet is taken for
 // a release or an extension by the owner, which has its token in the first argument:
 // acquisitions are mostly plain SET commands.

@@ -68,8 +68,9 @@ type Server struct {
 type stats struct {
 	connections, commands, rejected atomic.Int64
 
-	limits     map[string]*atomic.Int64 // what clients have hit
-	promotions atomic.Int64             // of the one backend, when the last acquisition was logged
+	limits        map[string]*atomic.Int64 // what clients have hit
+	promotions    atomic.Int64             // of the one backend, when the last acquisition was logged
+	reloadRefused atomic.Bool              // the last one
 }
 
 // New makes a server and begins to connect to its backends. The backends' TLS

@@ -19,6 +19,9 @@
 //   - A lane that is down, that waits too long for its backend or that has too much
 //     waiting answers Failed at once. Removals (debts) are kept meanwhile, up to a
 //     bound.
+//   - Credentials and certificates may change while a lane is in use. New credentials
+//     are shown on the connection that is there, between two batches, and whatever the
+//     backend says to them, it stays.
 //   - Nothing is sent twice. A request whose answer did not come has failed, and
 //     whether it was carried out is not known.
 //

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // A Cache keeps compiled scripts by their digest, for EVALSHA, and shares idle
@@ -12,29 +13,40 @@ import (
 // that use EVALSHA load a forgotten script again, as they must after a restart of
 // Redis. All methods are safe for concurrent use.
 type Cache struct {
-	limits     Limits
-	maxScripts int
-	maxBytes   int
-	idle       *pool
+	limits   atomic.Pointer[Limits] // of all its scripts
+	maxBytes int
+	idle     *pool
 
-	mu      sync.Mutex
-	scripts map[string]*list.Element // by digest; the values are *Script
-	recent  *list.List               // most recently used first
-	bytes   int                      // of all texts
+	mu         sync.Mutex
+	maxScripts int
+	scripts    map[string]*list.Element // by digest; the values are *Script
+	recent     *list.List               // most recently used first
+	bytes      int                      // of all texts
 }
 
 // NewCache makes an empty cache for up to maxScripts scripts with texts of up to
 // maxBytes bytes together, both at least 1. A compiled script takes about 30 times
 // the bytes of its text.
 func NewCache(maxScripts, maxBytes int, limits Limits) *Cache {
-	return &Cache{
-		limits:     limits.withDefaults(),
-		maxScripts: max(maxScripts, 1),
-		maxBytes:   max(maxBytes, 1),
-		idle:       newPool(),
-		scripts:    map[string]*list.Element{},
-		recent:     list.New(),
+	c := &Cache{
+		maxBytes: max(maxBytes, 1),
+		idle:     newPool(),
+		scripts:  map[string]*list.Element{},
+		recent:   list.New(),
 	}
+	c.Change(maxScripts, limits)
+	return c
+}
+
+// Change sets how many scripts are kept, at least 1, and limits that hold for every run
+// that begins from now on. A script that was loaded stays, however long its text is.
+func (c *Cache) Change(maxScripts int, limits Limits) {
+	limits = limits.withDefaults()
+	c.limits.Store(&limits)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.maxScripts = max(maxScripts, 1)
+	c.shrink()
 }
 
 // Load returns the script of a text, compiling it if it is not there; errors are
@@ -46,7 +58,7 @@ func (c *Cache) Load(text string) (*Script, error) {
 	}
 	// Compiled without the lock: a long text must not hold up other clients. Two
 	// that load one text at the same time both compile it, and one result stays.
-	s, err := compile(text, c.limits, c.idle)
+	s, err := compile(text, &c.limits, c.idle)
 	if err != nil {
 		return nil, err
 	}
@@ -65,12 +77,17 @@ func (c *Cache) add(s *Script) *Script {
 	}
 	c.scripts[s.digest] = c.recent.PushFront(s)
 	c.bytes += s.size
+	c.shrink()
+	return s
+}
+
+// shrink forgets what is too much. It must be called with mu held.
+func (c *Cache) shrink() {
 	for c.bytes > c.maxBytes || len(c.scripts) > c.maxScripts {
 		oldest := c.recent.Remove(c.recent.Back()).(*Script)
 		delete(c.scripts, oldest.digest)
 		c.bytes -= oldest.size
 	}
-	return s
 }
 
 // Get returns the script of a digest, in any case of letters.

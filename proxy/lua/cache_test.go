@@ -98,3 +98,31 @@ func TestCacheIsSafeForManyClients(t *testing.T) {
 		t.Errorf("%d scripts", c.Len())
 	}
 }
+
+func TestChangedLimitsHoldForScriptsThatAreLoaded(t *testing.T) {
+	c := NewCache(3, 1000, Limits{MaxSource: 100, MaxSteps: 1_000_000})
+	loop := load(t, c, "for i = 1, 1000 do end return 1")
+	run := func() error {
+		_, err := loop.Run(t.Context(), nil, nil, nil)
+		return err
+	}
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	load(t, c, "return 2")
+	load(t, c, "return 3")
+	c.Change(2, Limits{MaxSource: 20, MaxSteps: 100})
+	if err := run(); err == nil || !strings.Contains(err.Error(), "more than 100 steps") {
+		t.Errorf("the same script after the change: %v", err)
+	}
+	if c.Exists(loop.Digest()) || c.Len() != 2 {
+		t.Errorf("%d scripts are kept, the oldest %t", c.Len(), c.Exists(loop.Digest()))
+	}
+	if _, err := c.Load("return 'more than twenty bytes'"); err == nil {
+		t.Error("a text that is too long by now is compiled")
+	}
+	c.Change(2, Limits{MaxSteps: 1_000_000})
+	if err := run(); err != nil {
+		t.Errorf("with more steps again: %v", err)
+	}
+}

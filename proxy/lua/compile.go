@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync/atomic"
 
 	gl "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
@@ -18,12 +19,12 @@ import (
 // chunkName is what Redis calls every script in its messages.
 const chunkName = "user_script"
 
-// A Script is a compiled script: immutable, and safe to run by many goroutines at
-// once.
+// A Script is a compiled script, and safe to run by many goroutines at once. Nothing of
+// it changes but its limits, which are those of its Cache.
 type Script struct {
 	digest string
 	size   int // of the text, in bytes
-	limits Limits
+	limits *atomic.Pointer[Limits]
 	code   *chunk
 	idle   *pool
 }
@@ -35,11 +36,14 @@ type Script struct {
 // Scripts that a Cache compiles share their idle virtual machines; one compiled
 // here has its own.
 func Compile(text string, limits Limits) (*Script, error) {
-	return compile(text, limits.withDefaults(), newPool())
+	shared := &atomic.Pointer[Limits]{}
+	limits = limits.withDefaults()
+	shared.Store(&limits)
+	return compile(text, shared, newPool())
 }
 
-func compile(text string, limits Limits, idle *pool) (*Script, error) {
-	code, err := translate(text, chunkName, limits.MaxSource)
+func compile(text string, limits *atomic.Pointer[Limits], idle *pool) (*Script, error) {
+	code, err := translate(text, chunkName, limits.Load().MaxSource)
 	if err != nil {
 		return nil, resp.Error("ERR Error compiling script (new function): " + oneLine(err.Error()))
 	}

@@ -25,7 +25,7 @@ func oneMachine(t *testing.T) func(text string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v.meter.reset(context.Background(), s.limits, newTurnstile())
+		v.meter.reset(context.Background(), *s.limits.Load(), newTurnstile())
 		v.host, v.resp3, v.random = newMapHost(), false, randomStart
 		reply, err := v.run(s, []string{"key"}, []string{"arg"})
 		if err != nil {

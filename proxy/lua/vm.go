@@ -33,7 +33,7 @@ func (s *Script) Run(ctx context.Context, keys, args []string, host Host) (resp.
 		return nil, err
 	}
 	v := s.idle.get()
-	v.meter.reset(ctx, s.limits, s.idle.turns)
+	v.meter.reset(ctx, *s.limits.Load(), s.idle.turns)
 	v.host, v.resp3, v.random = host, false, randomStart
 	reply, err := v.run(s, keys, args)
 	v.yield()

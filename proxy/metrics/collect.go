@@ -155,6 +155,8 @@ func (c *collector) serverRows() {
 	c.counter("redlock_proxy_commands_total", "Commands that came, those without keys included.", func(s scrape) float64 { return float64(s.server.Commands) })
 	c.counter("redlock_proxy_log_lines_dropped_total", "Log lines that were not written because nobody read them fast enough.",
 		func(s scrape) float64 { return float64(s.server.LogLinesDropped) })
+	c.gauge("redlock_proxy_config_reload_refused", "1 if the last reload was refused, so that what is in force is not what the file says.",
+		func(s scrape) float64 { return flag(s.server.ReloadRefused) })
 	c.add(prometheus.CounterValue, "redlock_proxy_limits_hit_total", "Clients that were turned away or cut off, by the limit that they hit.",
 		[]string{"limit"}, func(s scrape, report func(float64, ...string)) {
 			for name, n := range s.server.Limits {

@@ -59,7 +59,7 @@ func TestScrapeShowsWhatTheSourceSays(t *testing.T) {
 		Name: "b1", State: "learner", Granted: 10, Refused: 20, Failed: 30, Waiting: 4, Debts: 5, DebtsLost: 6,
 		Restarts: 7, Refills: 8, LearnerSince: time.Now().Add(-time.Hour), Drift: -1500 * time.Microsecond, DriftKnown: true,
 	}
-	g.server = Server{Quorum: 3, Clients: 1, MaxClients: 2, Connections: 3, Commands: 4, LogLinesDropped: 5, Limits: map[string]int64{"idle": 6}}
+	g.server = Server{Quorum: 3, Clients: 1, MaxClients: 2, Connections: 3, Commands: 4, LogLinesDropped: 5, ReloadRefused: true, Limits: map[string]int64{"idle": 6}}
 	text := ask(t, build(g, "redlock"))
 	wantLines(t, text,
 		`redlock_proxy_backends 5`, `redlock_proxy_quorum 3`, `redlock_proxy_voters 4`, `lock_quorum_success_rate 1`,
@@ -70,7 +70,7 @@ func TestScrapeShowsWhatTheSourceSays(t *testing.T) {
 		`redlock_proxy_backend_restarts_total{backend="b1"} 7`, `redlock_proxy_backend_refills_total{backend="b1"} 8`,
 		`redis_clock_drift_ms{backend="b1"} -1.5`, `redis_clock_drift_ms{backend="b0"} NaN`, `redlock_proxy_backend_learner_seconds{backend="b0"} 0`,
 		`redlock_proxy_clients 1`, `redlock_proxy_clients_max 2`, `redlock_proxy_connections_total 3`, `redlock_proxy_commands_total 4`,
-		`redlock_proxy_log_lines_dropped_total 5`, `redlock_proxy_limits_hit_total{limit="idle"} 6`)
+		`redlock_proxy_log_lines_dropped_total 5`, `redlock_proxy_config_reload_refused 1`, `redlock_proxy_limits_hit_total{limit="idle"} 6`)
 	if !strings.Contains(text, `redlock_proxy_backend_learner_seconds{backend="b1"} 36`) {
 		t.Error("a learner of an hour is not shown as one")
 	}

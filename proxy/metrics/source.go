@@ -53,6 +53,7 @@ type Server struct {
 	Commands            int64            // so far, those without keys included
 	Limits              map[string]int64 // clients turned away or cut off, by the limit; always the same names
 	LogLinesDropped     int64
+	ReloadRefused       bool // the last reload of the configuration was; the one before it is in force
 
 	// Replication is of interest where there is one backend only.
 	Replication Replication
