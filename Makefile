@@ -26,6 +26,8 @@ help:
 	@echo 'make deploy   the files in deploy: schemas, alerts, dashboard, the commands in them'
 	@echo 'make faults   the proxy while everything around it misbehaves, with the figures; four minutes'
 	@echo 'make compare  COMPARE=$(COMPARE) random commands to the proxy and to one Redis; a few minutes'
+	@echo 'make simulate random histories in virtual time, and small worlds searched to the end; five minutes'
+	@echo 'make switches breaks each rule and shows which tests notice; three minutes'
 	@echo 'make bench    the proxy against one Redis and against a Redlock library, as a table; three minutes'
 	@echo 'make fuzz     each fuzz target for FUZZTIME=$(FUZZTIME)'
 	@echo 'make clean    remove what was built'
@@ -94,6 +96,27 @@ faults:
 compare:
 	.ci/need redis
 	go test ./proxy -run RandomCommandsGetTheAnswersOfOneRedis -compare.commands=$(COMPARE) -timeout 60m -v
+
+# SIMULATED is how many random histories are played; each takes some ten milliseconds.
+# FROM is the seed of the first. One process a processor, each with one: the goroutines
+# of a history hardly ever run at the same time, and would only wait for each other.
+SIMULATED ?= 50000
+FROM ?= 1
+simulate:
+	go test -count=1 -timeout 10m -run SmallWorld ./quorum/...
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && failed=0 && pids= && \
+	go test -c -o "$$dir/test" ./quorum && \
+	workers=$$(getconf _NPROCESSORS_ONLN) && each=$$((($(SIMULATED) + workers - 1) / workers)) && \
+	for i in $$(seq 0 $$((workers - 1))); do \
+		GOMAXPROCS=1 GOGC=400 "$$dir/test" -test.v -test.timeout 24h -test.run OfBackendsThatForget \
+			-quorum.from $$(($(FROM) + i * each)) -quorum.histories $$each > "$$dir/$$i" 2>&1 & pids="$$pids $$!"; \
+	done; \
+	for pid in $$pids; do wait $$pid || failed=1; done; \
+	cat "$$dir"/[0-9]*; exit $$failed
+
+switches:
+	.ci/need redis
+	go test -count=1 -v -timeout 20m ./proxy/faults/switches -args -switches
 
 bench:
 	.ci/need redis

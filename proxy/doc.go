@@ -44,16 +44,16 @@
 // measures its replicas' lag. The keeper, which admits the backends, is another. Run
 // owns the goroutine that writes the log, and is itself the one that reloads.
 //
-// redcon's types stay in server.go, go-redis's in the packages lane, look and
-// replication, Lua's in package lua, Prometheus's in package metrics. What a client
-// hears is a resp.Reply until the last moment.
-//
 // # A reload
 //
 // The configuration in force is one immutable value behind a pointer, and so are the
 // guard's rules for clients, the limits of scripts, and how to get into each backend.
 // Reload makes all of the new ones first, which may fail, and then puts them in place of
 // the old, which can't. Whoever works with an old one ends with it.
+//
+// redcon's types stay in server.go, go-redis's in the packages lane, look and
+// replication, Lua's in package lua, Prometheus's in package metrics. What a client
+// hears is a resp.Reply until the last moment.
 //
 // # What is seen of it
 //

@@ -32,10 +32,7 @@ type Count struct {
 // is not known which), ErrNotInteger, ErrWrongType, ErrOverflow.
 func (g *Group) Increment(ctx context.Context, key Key, by int64) (Count, error) {
 	op := within(ctx, g.cfg.AnswerWithin)
-	r := g.run(op, Increment{Key: key, By: by}, func(r *round) bool {
-		_, most := sameNumber(r)
-		return most >= g.Q() || enough(r) && most+r.pending() < g.Q()
-	}, key)
+	r := g.run(op, Increment{Key: key, By: by}, incrementOver, key)
 	r.settle(nil) // a straggler only moves its own number up: a gap at most
 	if n, most := sameNumber(r); most >= g.Q() {
 		return Count{Number: n, Tally: r.tally, Rounds: 1}, nil
@@ -77,6 +74,19 @@ func (c *contest) confirmOverflow(ctx limited, last Tally) error {
 func enough(r *round) bool {
 	q := Majority(r.tally.N)
 	return r.tally.Reached() >= q || r.tally.Reached()+r.pending() < q
+}
+
+// incrementOver ends the round of an increment: when a majority replied the same number,
+// or none can any more.
+func incrementOver(r *round) bool {
+	_, most := sameNumber(r)
+	return most >= Majority(r.tally.N) || enough(r) && most+r.pending() < Majority(r.tally.N)
+}
+
+// raiseOver ends a round of raising, in the same way.
+func raiseOver(r *round) bool {
+	granted := r.tally.Granted
+	return granted >= Majority(r.tally.N) || enough(r) && granted+r.pending() < Majority(r.tally.N)
 }
 
 // sameNumber is the number that most grants of a round of Increment agree on.
@@ -154,31 +164,37 @@ func (c *contest) settle(ctx limited) (Count, error) {
 		if n > 1 && !c.g.pause(ctx) {
 			break
 		}
-		r := c.g.raise(ctx, c.key, c.target, c.accepted, func(r *round) bool {
-			granted := r.tally.Granted
-			return granted >= c.g.Q() || enough(r) && granted+r.pending() < c.g.Q()
-		})
+		r := c.g.raise(ctx, c.key, c.target, c.accepted, raiseOver)
 		r.settle(nil)
 		last = r.tally
-		if last.Granted >= c.g.Q() {
+		switch done, err := c.afterRaise(r); {
+		case err != nil:
+			return Count{}, err
+		case done:
 			return Count{Number: c.target, Tally: last, Rounds: n + 2}, nil
-		}
-		if last.Reached() < c.g.Q() {
-			break
-		}
-		if err := refusal(r); err != nil {
-			return Count{}, err
-		}
-		for i := range last.N {
-			if m, ok := heldNumber(r.answers[i]); ok && r.answers[i].Vote == Refused {
-				c.seen = max(c.seen, m)
-			}
-		}
-		if err := c.next(); err != nil {
-			return Count{}, err
 		}
 	}
 	return Count{}, unavailable(last)
+}
+
+// afterRaise tells whether the target is this operation's. If not, the next target is
+// beyond all that was met.
+func (c *contest) afterRaise(r *round) (done bool, err error) {
+	switch {
+	case r.tally.Granted >= c.g.Q():
+		return true, nil
+	case r.tally.Reached() < c.g.Q():
+		return false, unavailable(r.tally)
+	}
+	if err := refusal(r); err != nil {
+		return false, err
+	}
+	for i := range r.tally.N {
+		if m, ok := heldNumber(r.answers[i]); ok && r.answers[i].Vote == Refused {
+			c.seen = max(c.seen, m)
+		}
+	}
+	return false, c.next()
 }
 
 // raise sends "become target if you are lower" to the backends that have not

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"redlockproxy/quorum"
 	"redlockproxy/quorum/quorumtest"
 )
 
@@ -67,5 +68,19 @@ func TestHealingBringsNothingBackThatIsLost(t *testing.T) {
 		expectReply(t, "release", reply, err, 1)
 		r.heal()
 		r.expectAll("L", "")
+	})
+}
+
+// I14: equal values of several attempts let an extension through, but which of them
+// is its holder's nobody can tell.
+func TestExtensionOfWhatNoMajorityAgreesOnHealsNothing(t *testing.T) {
+	virtual(t, func(t *testing.T, r *rig) {
+		for i, id := range []string{"AAAA", "BBBB", "CCCC"} {
+			r.plant("L", quorum.Stored("a~rl:AAAAAAAAAAAA"+id), 3*time.Second, i+1)
+		}
+		reply, err := extend(r.Group, "L", "a", 5*time.Second)
+		expectReply(t, "extension", reply, err, 1)
+		r.rest()
+		r.expect("L", "a", "a", "a", "", "")
 	})
 }

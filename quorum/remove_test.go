@@ -101,6 +101,25 @@ func TestLateGuardedRemovalSparesTheNextOwner(t *testing.T) {
 	})
 }
 
+// I5: a report that comes late speaks of the next owner's lock, or may. Values without a
+// tag, as other tools write them, are asked for by no other road.
+func TestLateReportDoesNotSayWhatToRemove(t *testing.T) {
+	virtual(t, func(t *testing.T, r *rig) {
+		r.plant("L", "a", 0, 1, 2, 3, 4, 5)
+		slow, links := r.linked(2, 0, []time.Duration{0, 0, 0, 0, 0})
+		links[3].Hold(100 * ms)
+		links[4].Hold(100 * ms)
+		n, err := slow.Remove(context.Background(), []quorum.Key{"L"})
+		if err != nil || n != 1 {
+			t.Errorf("removed %d, error %v", n, err)
+		}
+		r.fakes[4].Remove("L")
+		r.plant("L", "b", 0, 5)
+		time.Sleep(2 * time.Second)
+		r.expect("L", "", "", "", "", "b")
+	})
+}
+
 // A backend goes away between reading and removing: one key's outcome is unknown, and
 // what is owed for the others is owed all the same.
 func TestRemoveOwesEveryKeyThoughOneIsUnknown(t *testing.T) {

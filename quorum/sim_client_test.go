@@ -52,7 +52,7 @@ func (c *client) work() {
 	for c.now() < c.h.span {
 		time.Sleep(time.Duration(c.random.Int64N(int64(c.h.think))))
 		n := c.random.IntN(100)
-		if c.h.forgets && n < 32 && c.random.IntN(2) == 0 {
+		if c.h.forgets && n < 32 && c.random.IntN(6) != 0 {
 			n = 50 // locks are what a memory is for; counters are settled in fewer histories
 		}
 		switch {
@@ -67,6 +67,8 @@ func (c *client) work() {
 			c.remove()
 		case !c.held:
 			c.acquire()
+		case c.h.forgets && n < 86 && c.now() < c.until:
+			// Only what is held while a backend forgets and is refilled can be lost by it.
 		case n < 60 && c.shared == "":
 			c.extend()
 		case n < 90:
@@ -99,6 +101,9 @@ func (c *client) remove() {
 func (c *client) ttl() time.Duration {
 	if c.h.longTTLs {
 		return time.Minute
+	}
+	if c.h.forgets {
+		return time.Duration(100+c.random.IntN(300)) * ms
 	}
 	return time.Duration(30+c.random.IntN(300)) * ms
 }

@@ -33,6 +33,7 @@ type plan struct {
 	forgets  bool          // backends lose their memory, and must be admitted to vote
 	locks    int           // how many keys are locked
 	think    time.Duration // the longest pause of a client
+	near     time.Duration // messages take this part of the usual time: the rest of the time is for what may go wrong
 }
 
 func planFor(seed uint64) plan {
@@ -42,6 +43,7 @@ func planFor(seed uint64) plan {
 		span:     1500 * ms,
 		locks:    len(simLocks),
 		think:    25 * ms,
+		near:     1,
 		backends: []int{5, 5, 5, 3, 7}[r.IntN(5)],
 		groups:   1 + r.IntN(3),
 		clients:  4 + r.IntN(5),
@@ -134,8 +136,8 @@ func runHistory(t *testing.T, p plan) (events []event, complaints []string) {
 func (h *history) build() {
 	r := rand.New(rand.NewPCG(h.seed, 1))
 	for i, f := range h.fakes {
-		f.SetDelay(time.Duration(r.IntN(2000))*time.Microsecond, time.Duration(r.IntN(2000))*time.Microsecond)
-		f.SetJitter(time.Duration(r.IntN(3000)) * time.Microsecond)
+		f.SetDelay(time.Duration(r.IntN(2000))*time.Microsecond/h.near, time.Duration(r.IntN(2000))*time.Microsecond/h.near)
+		f.SetJitter(time.Duration(r.IntN(3000)) * time.Microsecond / h.near)
 		if h.drift { // within 1 %, the first as fast and the second as slow as can be
 			f.SetClockRate([]float64{1.01, 0.99, 0.99 + r.Float64()/50}[min(i, 2)])
 		}
@@ -144,7 +146,7 @@ func (h *history) build() {
 	for i := range h.plan.groups {
 		delays := make([]time.Duration, h.backends)
 		for b := range delays {
-			delays[b] = time.Duration(r.IntN(4000)) * time.Microsecond
+			delays[b] = time.Duration(r.IntN(4000)) * time.Microsecond / h.near
 		}
 		// No jitter: its chance is not the seed's. Different delays do instead.
 		retry := time.Duration(20000+r.IntN(30000)) * time.Microsecond
@@ -153,13 +155,13 @@ func (h *history) build() {
 		if h.forgets {
 			link = h.gated
 		}
-		g, ways := link(h.seed<<8+uint64(i), 2*ms, delays, change)
+		g, ways := link(h.seed<<8+uint64(i), 2*ms/h.near, delays, change)
 		h.groups = append(h.groups, g)
 		links = append(links, ways)
 	}
 	h.planFaults(r, links)
 	if h.forgets {
-		h.planLosses(rand.New(rand.NewPCG(h.seed, 2)))
+		h.planLosses(rand.New(rand.NewPCG(h.seed, 2)), links)
 	}
 }
 
@@ -199,7 +201,7 @@ func (h *history) planFaults(r *rand.Rand, links [][]*quorumtest.Link) {
 	calm := 3000 / (h.restless * h.restless)
 	longest := 300 // of a mode or a delay, in milliseconds
 	if h.forgets {
-		longest = int(2 * briefVotes / ms)
+		longest = int(briefVotes / ms)
 	}
 	for i, f := range h.fakes {
 		for at := span(calm); at < h.span; at += span(calm) {

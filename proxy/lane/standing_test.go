@@ -84,6 +84,32 @@ func TestVoteIsLostWithTheMemory(t *testing.T) {
 	}
 }
 
+// A marker that stands before the votes says nothing of what is lost between them and
+// it: it must be the last thing that a pipeline asks for.
+func TestMarkerIsReadBehindTheVotes(t *testing.T) {
+	server := redistest.Start(t)
+	written := &text{}
+	cfg := testConfig(recorded(server.Addr(), written))
+	cfg.Admission = &testRule
+	l := open(t, cfg)
+	admit(server, l, "AAAAAAAAAAAAAAAA")
+	eventually(t, "it votes", func() bool { return l.State() == Voter })
+	server.Pause() // what is behind the first becomes one batch
+	first := send(l, acquireOp("first", "x"))
+	eventually(t, "the first is under way", func() bool { return l.busySince.Load() != 0 })
+	second, third := send(l, acquireOp("second", "x")), send(l, acquireOp("third", "x"))
+	before := len(written.String())
+	server.Resume()
+	for _, v := range []votes{first, second, third} {
+		wantVote(t, answer(t, v), quorum.Granted)
+	}
+	// Up to and with the batch's last command.
+	batch, _, _ := strings.Cut(written.String()[before:], "\r\nTIME\r\n")
+	if strings.Index(batch, string(admission.MarkerKey)) < strings.Index(batch, "third") || !strings.Contains(batch, "third") {
+		t.Errorf("the batch was %q", batch)
+	}
+}
+
 // A backend of another group must not be used, and keeps its marker.
 func TestBackendOfAnotherGroupIsUnfit(t *testing.T) {
 	server := redistest.Start(t)

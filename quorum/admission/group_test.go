@@ -170,6 +170,24 @@ func TestMajorityThatForgotCountsOnlyWhenAllCanBeAsked(t *testing.T) {
 	})
 }
 
+// A7: a group that was seen to have voters is not new when all of them forget at once,
+// though no backend has a marker.
+func TestGroupThatLostAllItsMemoryIsNotNew(t *testing.T) {
+	virtual(t, 5, func(t *testing.T, r *rig) {
+		p := r.founded()
+		p.wantLock("L", "a", 2900*ms)
+		r.rest()
+		for i := range r.fakes {
+			r.crash(i)
+		}
+		for lost := time.Now(); time.Since(lost) < 2850*ms; time.Sleep(100 * ms) {
+			p.wantNoLock("L", "b")
+		}
+		p.await("all vote", func() bool { return p.voters() == 5 })
+		p.wantLock("L", "b", time.Second)
+	})
+}
+
 // A9: a jump takes the vote, and what the jump did to the locks is mended.
 func TestBackendWhoseClockJumpedIsRefilled(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour} {

@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 	"hash/maphash"
-	"sync"
 	"time"
 
 	"redlockproxy/quorum"
@@ -44,43 +43,6 @@ type refill struct {
 	quiet    time.Duration
 }
 
-// origin says from whom a backend is refilled.
-type origin int
-
-const (
-	fromVoters  origin = iota // those that vote about everything
-	fromLockers               // those that vote about locks: it will be one of them
-	fromNobody                // all locks of before are over: the same
-	fromAll                   // every other backend, voter or not: nobody can tell more
-)
-
-// role is what the refilled backend is then.
-func (o origin) role() Role {
-	if o == fromLockers || o == fromNobody {
-		return Locker
-	}
-	return Voter
-}
-
-// takes tells whether a backend is a source.
-func (o origin) takes(look Look) bool {
-	switch o {
-	case fromVoters:
-		return look.Counts()
-	case fromLockers:
-		return look.Votes()
-	case fromAll:
-		return look.Connected
-	}
-	return false
-}
-
-// source is a backend that a learner is refilled from.
-type source struct {
-	Member
-	text string // its marker: while this stays, it has forgotten nothing
-}
-
 // run is one try; see the package comment.
 func (r *refill) run(ctx context.Context) error {
 	r.noted, r.done = map[uint64]uint64{}, map[uint64]bool{}
@@ -111,41 +73,6 @@ func (r *refill) run(ctx context.Context) error {
 	}
 	return err
 }
-
-// fillFromSources settles every key that enough sources have to the end.
-func (r *refill) fillFromSources(ctx context.Context) error {
-	scanned := 0
-	for i, s := range r.sources {
-		if err := r.fill(ctx, i); err == nil {
-			if text, err := marker(ctx, s); err == nil && text == s.text {
-				scanned++
-			}
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	if scanned < r.needed() {
-		return errFew
-	}
-	return nil
-}
-
-// needed is how many of the other backends must be read. Any that may have been
-// granted with the lost vote is on Q-1 of the N-1 others, so on one of these.
-func (r *refill) needed() int {
-	switch r.from {
-	case fromAll:
-		return len(r.members) - 1
-	case fromNobody:
-		return 0
-	}
-	return enough(len(r.members))
-}
-
-// enough is how many other backends of a group of n must be read in order to meet
-// whatever may have been granted with a lost vote.
-func enough(n int) int { return n - quorum.Majority(n) + 1 }
 
 // begin takes the learner's vote for every proxy, or joins one that refills it already.
 func (r *refill) begin(ctx context.Context, learner Member) error {
@@ -201,49 +128,6 @@ func (r *refill) note(ctx context.Context, learner Member) error {
 	})
 }
 
-// findSources picks the backends to read from, and makes the quiet period as long as
-// any proxy that they have met needs it.
-func (r *refill) findSources(ctx context.Context) error {
-	if err := r.refreshSources(ctx); err != nil {
-		return err
-	}
-	final := Marker{Identity: r.rule.Identity, Role: r.from.role(), RunID: r.members[r.index].Look().RunID, Token: newToken(), Quiet: r.quiet}
-	r.admitted = final.String()
-	r.quiet += r.quiet/10 + 10*time.Millisecond // clocks differ
-	return nil
-}
-
-// refreshSources takes every backend that votes by now for a source.
-func (r *refill) refreshSources(ctx context.Context) error {
-	r.sources = map[int]source{}
-	for i, m := range r.members {
-		look := m.Look()
-		if i == r.index || !r.from.takes(look) {
-			continue
-		}
-		text, err := marker(ctx, m)
-		if err != nil {
-			continue // one that can't be read is none
-		}
-		mark, standing := r.rule.other(i).Judge(text, look.RunID)
-		if standing != Admitted && standing != Locking && standing != Brief && r.from != fromAll {
-			continue
-		}
-		r.quiet = max(r.quiet, mark.Quiet)
-		r.sources[i] = source{m, text}
-	}
-	if len(r.sources) < r.needed() {
-		return errFew
-	}
-	return nil
-}
-
-// other is the rule for the backend with that index.
-func (r Rule) other(index int) Rule {
-	r.Place = index + 1
-	return r
-}
-
 // fill settles all keys of one backend that are not settled yet.
 func (r *refill) fill(ctx context.Context, i int) error {
 	return pages(ctx, r.members[i], func(keys []quorum.Key) error {
@@ -269,16 +153,9 @@ func (r *refill) settle(ctx context.Context, keys []quorum.Key) (left []quorum.K
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	reads, err := r.readSources(ctx, keys)
+	reads, now, err := r.look(ctx, keys)
 	if err != nil {
 		return nil, err
-	}
-	now, text, err := read(ctx, r.members[r.index], keys)
-	if err != nil {
-		return nil, err
-	}
-	if text != r.learning {
-		return nil, errMoved
 	}
 	var ops []quorum.Op
 	var changed []quorum.Key
@@ -294,6 +171,18 @@ func (r *refill) settle(ctx context.Context, keys []quorum.Key) (left []quorum.K
 		changed = append(changed, key)
 	}
 	return r.apply(ctx, ops, changed)
+}
+
+// look reads keys on the sources and on the learner, whose marker must be the expected.
+func (r *refill) look(ctx context.Context, keys []quorum.Key) (reads [][]quorum.Held, now []quorum.Held, err error) {
+	if reads, err = r.readSources(ctx, keys); err != nil {
+		return nil, nil, err
+	}
+	now, text, err := read(ctx, r.members[r.index], keys)
+	if err == nil && text != r.learning {
+		err = errMoved
+	}
+	return reads, now, err
 }
 
 // judge decides what the learner must hold.
@@ -356,35 +245,6 @@ func (r *refill) settled(key quorum.Key) {
 	if len(r.done) < notes {
 		r.done[r.hash(string(key))] = true
 	}
-}
-
-// readSources reads keys on all sources at once. A source that can't be read, or has
-// lost its marker meanwhile, is a source no more.
-func (r *refill) readSources(ctx context.Context, keys []quorum.Key) ([][]quorum.Held, error) {
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	var reads [][]quorum.Held
-	var lost []int
-	for i, s := range r.sources {
-		wg.Go(func() {
-			held, text, err := read(ctx, s, keys)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil || text != s.text {
-				lost = append(lost, i)
-				return
-			}
-			reads = append(reads, held)
-		})
-	}
-	wg.Wait()
-	for _, i := range lost {
-		delete(r.sources, i)
-	}
-	if len(reads) < r.needed() {
-		return nil, errFew
-	}
-	return reads, nil
 }
 
 func (r *refill) hash(s string) uint64 { return maphash.String(r.seed, s) }

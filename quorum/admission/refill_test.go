@@ -240,7 +240,8 @@ func TestRefillTrustsNoSourceThatForgetsMeanwhile(t *testing.T) {
 		p.wantLock("L", "a", 3*time.Second)
 		r.rest()
 		r.crash(0)
-		time.Sleep(100 * ms) // in the quiet period
+		p.await("its refill begins", func() bool { return p.heard(admission.Refilling) })
+		time.Sleep(100 * ms) // in the quiet period: the sources are known
 		r.fakes[1].Wipe()
 		time.Sleep(400 * ms)
 		if p.votes(0) {

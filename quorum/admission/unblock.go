@@ -50,16 +50,9 @@ func (r *refill) unblockPage(ctx context.Context, keys []quorum.Key) (left []quo
 	if err := r.refreshSources(ctx); err != nil {
 		return nil, err
 	}
-	reads, err := r.readSources(ctx, keys)
+	reads, now, err := r.look(ctx, keys)
 	if err != nil {
 		return nil, err
-	}
-	now, text, err := read(ctx, r.members[r.index], keys)
-	if err != nil {
-		return nil, err
-	}
-	if text != r.learning {
-		return nil, errMoved
 	}
 	var ops []quorum.Op
 	var changed []quorum.Key

@@ -18,6 +18,12 @@ import (
 // time to live in a Put, is answered Failed with the reason.
 func (s *store) exec(op quorum.Op) quorum.Answer {
 	switch op := op.(type) {
+	case withMarker:
+		answer := s.exec(op.Op)
+		if answer.Vote != quorum.Failed {
+			answer.Held = append(answer.Held, s.held(quorum.MarkerKey, false))
+		}
+		return answer
 	case quorum.Acquire:
 		return s.acquire(op)
 	case quorum.Read:

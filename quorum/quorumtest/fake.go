@@ -160,8 +160,9 @@ func (f *Fake) enqueue(r request, now time.Time) {
 	if r.sent = f.mode != Stalled; r.sent {
 		r.due = now.Add(f.delay(f.opts.RequestDelay))
 	}
-	f.queue = append(f.queue, r)
-	f.signal()
+	if f.queue = append(f.queue, r); len(f.queue) == 1 { // else run waits for what is before it
+		f.signal()
+	}
 }
 
 // delay adds the jitter.
@@ -267,7 +268,9 @@ func (f *Fake) arriveDebt(d quorum.Debt) {
 
 // count notes that an operation was carried out.
 func (f *Fake) count(op quorum.Op) {
-	switch op.(type) {
+	switch op := op.(type) {
+	case withMarker:
+		f.count(op.Op)
 	case quorum.Acquire:
 		f.counts.Acquire++
 	case quorum.Read:

@@ -64,26 +64,26 @@ func (g *Gate) Close() {
 
 // Send implements quorum.Backend.
 func (g *Gate) Send(call *quorum.Call) {
-	p := &passage{gate: g, to: call.Round, before: g.token(call.Op)}
-	first := quorum.Call{Op: call.Op, Deadline: call.Deadline, Round: p}
-	p.sent = time.Since(g.began)
-	g.calls.Send(&first)
-	g.look(p)
+	g.pass(call.Op, call.Deadline, call.Round)
 }
 
 // Owe implements quorum.Backend.
 func (g *Gate) Owe(debt quorum.Debt) { g.calls.Owe(debt) }
 
 // Probe implements admission.Member.
-func (g *Gate) Probe() { g.look(&passage{gate: g, sent: time.Since(g.began)}) }
+func (g *Gate) Probe() { g.pass(quorum.Read{}, time.Now().Add(time.Hour), nil) }
 
-// look sends a look at the marker.
-func (g *Gate) look(p *passage) {
-	g.calls.Send(&quorum.Call{
-		Op:       quorum.Read{Keys: []quorum.Key{admission.MarkerKey}},
-		Deadline: time.Now().Add(time.Hour), Round: (*markerVoter)(p),
-	})
+// pass sends an operation with a look at the marker behind it. Both are done in one
+// step: a loss of memory that came between them would only take a vote that way, and
+// finds more to break by coming later.
+func (g *Gate) pass(op quorum.Op, deadline time.Time, to quorum.Voter) {
+	p := &passage{gate: g, to: to, before: g.token(op), sent: time.Since(g.began)}
+	g.calls.Send(&quorum.Call{Op: withMarker{op}, Deadline: deadline, Round: p})
 }
+
+// withMarker is an operation whose answer, if there is one, ends with what the key of
+// the marker holds.
+type withMarker struct{ quorum.Op }
 
 // token is what the backend votes about an operation by, "" for no vote.
 func (g *Gate) token(op quorum.Op) string {
@@ -175,65 +175,29 @@ type collector chan quorum.Answer
 // Vote implements quorum.Voter.
 func (c collector) Vote(_ int, a quorum.Answer) { c <- a }
 
-// passage is a call on its way, with the look at the marker behind it. What comes
-// first of the two waits for the other.
+// passage is a call on its way, with the look at the marker behind it.
 type passage struct {
 	gate   *Gate
 	to     quorum.Voter // nil for a look alone
 	before string       // the token known when the call was sent
 	sent   time.Duration
-
-	mu     sync.Mutex
-	answer *quorum.Answer
-	after  *string // the token found behind the call
-	failed bool    // the look
 }
 
-// Vote implements quorum.Voter: the answer to the call itself.
+// Vote implements quorum.Voter.
 func (p *passage) Vote(backend int, a quorum.Answer) {
-	p.mu.Lock()
-	p.answer = &a
-	p.mu.Unlock()
-	p.deliver(backend)
-}
-
-func (p *passage) deliver(backend int) {
-	p.mu.Lock()
-	if p.to == nil || p.answer == nil || p.after == nil && !p.failed && p.answer.Vote != quorum.Failed {
-		p.mu.Unlock()
-		return
+	if a.Vote != quorum.Failed {
+		last := len(a.Held) - 1
+		after := p.gate.saw(string(a.Held[last].Stored), p.sent)
+		if a.Held = a.Held[:last]; p.before == "" || after != p.before {
+			a = quorum.Answer{Vote: quorum.Failed, Err: errNoVote}
+		}
 	}
-	to, a := p.to, *p.answer
-	counts := a.Vote == quorum.Failed || p.after != nil && p.before != "" && *p.after == p.before
-	p.to = nil
-	p.mu.Unlock()
-	if !counts {
-		a = quorum.Answer{Vote: quorum.Failed, Err: errNoVote}
+	if p.to != nil {
+		p.to.Vote(backend, a)
 	}
-	to.Vote(backend, a)
 }
 
 var errNoVote = errors.New("fake: it has no vote")
-
-// markerVoter takes the answer to the look at the marker.
-type markerVoter passage
-
-// Vote implements quorum.Voter.
-func (v *markerVoter) Vote(backend int, a quorum.Answer) {
-	p := (*passage)(v)
-	if a.Vote != quorum.Granted {
-		p.mu.Lock()
-		p.failed = true
-		p.mu.Unlock()
-		p.deliver(backend)
-		return
-	}
-	after := p.gate.saw(string(a.Held[0].Stored), p.sent)
-	p.mu.Lock()
-	p.after = &after
-	p.mu.Unlock()
-	p.deliver(backend)
-}
 
 var (
 	_ quorum.Backend   = (*Gate)(nil)

@@ -63,8 +63,9 @@ func (l *Link) put(p parcel, now time.Time) bool {
 	if l.jitter > 0 {
 		p.due = p.due.Add(time.Duration(l.random.Int64N(int64(l.jitter) + 1)))
 	}
-	l.queue = append(l.queue, p)
-	l.signal()
+	if l.queue = append(l.queue, p); len(l.queue) == 1 { // else run waits for what is before it
+		l.signal()
+	}
 	return true
 }
 

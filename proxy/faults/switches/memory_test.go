@@ -1,0 +1,173 @@
+package switches
+
+// memory are rules of backends that forget.
+var memory = []breach{
+	{
+		rule: "no marker check", file: "proxy/lane/standing.go", pkg: lanePkg,
+		old: `return before.token != "" && before == s.right`, new: `return before.token != "" || true`,
+		run: "Learner|VoteIsLost", tests: []string{"TestLearnerGetsEveryWriteAndHasNoVote", "TestVoteIsLostWithTheMemory"},
+	}, {
+		rule: "the marker need not be the one of before", file: "proxy/lane/standing.go", pkg: lanePkg,
+		old: `return before.token != "" && before == s.right`, new: `return before.token != ""`,
+		run: "Learner|VoteIsLost", tests: []string{"TestVoteIsLostWithTheMemory"},
+	}, {
+		rule: "the marker is read before the votes", file: "proxy/lane/run.go", pkg: lanePkg,
+		old: `	commands := s.compose()
+	s.cmds = slices.Grow(s.cmds[:0], len(commands))[:len(commands)]
+	for i, words := range commands {
+		s.cmds[i] = *redis.NewCmd(ctx, words...)
+		_ = pipe.Process(ctx, &s.cmds[i]) // only queues it
+	}
+	end := s.addLast(ctx, pipe)
+`,
+		new: `	commands := s.compose()
+	end := s.addLast(ctx, pipe)
+	s.cmds = slices.Grow(s.cmds[:0], len(commands))[:len(commands)]
+	for i, words := range commands {
+		s.cmds[i] = *redis.NewCmd(ctx, words...)
+		_ = pipe.Process(ctx, &s.cmds[i]) // only queues it
+	}
+`,
+		run: "VoteIsLost|MarkerIsRead", tests: []string{"TestMarkerIsReadBehindTheVotes"},
+	}, {
+		rule: "a marker of another process is right", file: "quorum/admission/marker.go", pkg: admissionPkg,
+		old: "case m.RunID != runID:", new: "case m.RunID != runID && false:",
+		tests: []string{"TestMarkersAreReadAsTheyWereWritten", "TestRestartedEmptyBackendDoesNotVoteUntilItIsRefilled"},
+	}, {
+		rule: "a marker of another group is right", file: "quorum/admission/marker.go", pkg: admissionPkg,
+		old: "case !ok, m.Identity != r.Identity:", new: "case !ok:",
+		tests: []string{"TestMarkersAreReadAsTheyWereWritten"},
+	}, {
+		rule: "refill copies any value that is seen", file: "quorum/admission/rule.go", pkg: admissionPkg,
+		old: "least := max(1, quorum.Majority(n)-1-(n-1-len(reads)))", new: "least := min(1, n)",
+		tests: []string{"TestRuleOfTheRefill"},
+	}, {
+		rule: "refill copies only what a whole majority has", file: "quorum/admission/rule.go", pkg: admissionPkg,
+		old: "least := max(1, quorum.Majority(n)-1-(n-1-len(reads)))", new: "least := quorum.Majority(n)",
+		tests: []string{"TestRuleOfTheRefill", "TestWhatMayHaveBeenGrantedIsHeldOrBlocked"},
+	}, {
+		rule: "a block stands for nothing but itself", file: "quorum/admission/rule.go", pkg: admissionPkg,
+		old: "if count+blocks >= least {", new: "if count >= least {",
+		tests: []string{"TestRuleOfTheRefill", "TestWhatMayHaveBeenGrantedIsHeldOrBlocked"},
+	}, {
+		rule: "blocks alone block nothing", file: "quorum/admission/rule.go", pkg: admissionPkg,
+		old: "if blocks >= least {", new: "if blocks >= least && false {",
+		tests: []string{"TestRuleOfTheRefill"},
+	}, {
+		rule: "what is newer on a learner stays unblocked", file: "quorum/admission/rule.go", pkg: admissionPkg,
+		old: "\tcase now.held.Stored.IsBlock() && later(now.held.TTL, v.ttl) == now.held.TTL:", new: "\tcase now.held.Stored != \"\":",
+		tests: []string{"TestChangesOfALearner", "TestWhatMayHaveBeenGrantedIsHeldOrBlocked"},
+	}, {
+		rule: "leftovers of an old dump stay", file: "quorum/admission/rule.go", pkg: admissionPkg,
+		old: "return s.held.Kind == quorum.String && s.noted && !s.elsewhere", new: "return s.held.Kind == quorum.String && s.noted && !s.elsewhere && false",
+		run: "OldDump", tests: []string{"TestOldDumpIsBroughtUpToDate"},
+	}, {
+		rule: "what is newer is taken for a leftover", file: "quorum/admission/rule.go", pkg: admissionPkg,
+		old: "return s.held.Kind == quorum.String && s.noted && !s.elsewhere", new: "return s.held.Kind == quorum.String && !s.elsewhere",
+		tests: []string{"TestChangesOfALearner"},
+	}, {
+		rule: "counters are not raised by a refill", file: "quorum/admission/rule.go", pkg: admissionPkg,
+		old: "return numbers[len(numbers)-1], quorum.NoTTL, true", new: "return numbers[0], quorum.NoTTL, true",
+		tests: []string{"TestRuleOfTheRefill"},
+	}, {
+		rule: "refill from too few", file: "quorum/admission/sources.go", pkg: admissionPkg,
+		old: "return n - quorum.Majority(n) + 1", new: "return n - quorum.Majority(n)",
+		tests: []string{"TestRefillTrustsNoSourceThatForgetsMeanwhile"},
+	}, {
+		rule: "no quiet period", file: "quorum/admission/refill.go", pkg: admissionPkg,
+		old: "sleep(ctx, r.quiet)", new: "sleep(ctx, 0)",
+		tests: []string{"TestLostVoteThatIsCountedLateIsRespected", "TestLongerRoundsLengthenTheQuietPeriod"},
+	}, {
+		rule: "the quiet period is this proxy's own", file: "quorum/admission/sources.go", pkg: admissionPkg,
+		old: "r.quiet = max(r.quiet, mark.Quiet)", new: "r.quiet = max(r.quiet, min(0, mark.Quiet))",
+		tests: []string{"TestLongerRoundsLengthenTheQuietPeriod"},
+	}, {
+		rule: "a source that has forgotten is read from", file: "quorum/admission/sources.go", pkg: admissionPkg,
+		old: "if err != nil || text != s.text {", new: `if err != nil || text == "none" {`,
+		also:  [2]string{"err == nil && text == s.text {", `err == nil && text != "none" {`},
+		tests: []string{"TestRefillTrustsNoSourceThatForgetsMeanwhile"},
+	}, {
+		rule: "a group that lost all its memory is founded anew", file: "quorum/admission/keeper.go", pkg: admissionPkg,
+		old: "connected == len(looks) && !k.seen && allNew(looks):", new: "connected == len(looks) && allNew(looks):",
+		tests: []string{"TestGroupThatLostAllItsMemoryIsNotNew"},
+	}, {
+		rule: "a majority that forgot votes at once", file: "quorum/admission/keeper.go", pkg: admissionPkg,
+		old: "time.Now().Before(end) {", new: "end.IsZero() {",
+		tests: []string{"TestMajorityThatForgotWaitsOutItsLocks"},
+	}, {
+		rule: "a block is read as a value", file: "quorum/read.go", pkg: quorumPkg,
+		old: "if a := r.answers[i]; a.Vote == Granted && !a.Held[key].Stored.IsBlock() {", new: "if a := r.answers[i]; a.Vote == Granted {",
+		tests: []string{"TestBlockIsNoAnswer"},
+	}, {
+		rule: "a block says that a lock is not its owner's", file: "quorum/round.go", pkg: quorumPkg,
+		old: "if r.unknowing(answer) {", new: "if r.unknowing(answer) && false {",
+		tests: []string{"TestBlockIsNoAnswer"},
+	},
+}
+
+// clocks are rules of clocks that are wrong.
+var clocks = []breach{
+	{
+		rule: "a clock's jump does not matter", file: "quorum/admission/clock.go", pkg: admissionPkg,
+		old: "jump = 100 * time.Millisecond", new: "jump = 100 * time.Hour",
+		tests: []string{"TestClocksThatJumpOrRunWrongAreFound", "TestBackendWhoseClockJumpedIsRefilled"},
+	}, {
+		rule: "our own clock's jump takes everybody's vote", file: "quorum/admission/clock.go", pkg: admissionPkg,
+		old: "if jumped > 1 && 2*jumped > len(looks) {", new: "if jumped > len(looks) {",
+		tests: []string{"TestJumpOfOurOwnClockTakesNobodysVote"},
+	}, {
+		rule: "a backend whose clock jumped goes on voting", file: "proxy/lane/standing.go", pkg: lanePkg,
+		old: "st.is != admission.Locking || st.jumped:", new: "st.is != admission.Locking:",
+		run: "VoteIsLost", tests: []string{"TestVoteIsLostWhenTheClockJumps"},
+	},
+}
+
+// connections are rules of the way to one backend.
+var connections = []breach{
+	{
+		rule: "the library retries on EOF", file: "proxy/lane/connect.go", pkg: lanePkg,
+		old: "o.MaxRetries = -1", new: "o.MaxRetries = 3",
+		run: "LostReply|RequiredOptions", tests: []string{"TestRequiredOptionsAreSpelledOut"},
+	}, {
+		rule: "the lane sends again what it lost the answer to", file: "proxy/lane/answers.go", pkg: lanePkg,
+		old: "\ts.lane.vote(it.call, answer)\n",
+		new: "\tif answer.Vote == quorum.Failed && !answer.Unsent {\n\t\ts.lane.Send(it.call)\n\t\treturn\n\t}\n\ts.lane.vote(it.call, answer)\n",
+		run: "LostReply", tests: []string{"TestLostReplyIsAFailedVoteAndNothingIsSentAgain"},
+	}, {
+		rule: "no fence: the old connection lives on", file: "proxy/lane/connect.go", pkg: lanePkg,
+		old: "old := l.connID", new: "old := 0 * l.connID",
+		run: "OldConnection|LateRequest", tests: []string{"TestOldConnectionIsKilledBeforeDebtsArePaid"},
+	}, {
+		rule: "the fence hits somebody else after a restart", file: "proxy/lane/connect.go", pkg: lanePkg,
+		old: "if g.RunID != l.runID {", new: "if g.RunID != l.runID && false {",
+		run: "NothingIsKilled", tests: []string{"TestNothingIsKilledAfterARestart"},
+	}, {
+		rule: "a replica votes", file: "proxy/lane/connect.go", pkg: lanePkg,
+		old: `case g.Role != "" && g.Role != primary:`, new: `case g.Role != "" && g.Role != primary && false:`,
+		run: "Unfit", tests: []string{"TestReplicasAndClusterNodesAreUnfit"},
+	}, {
+		rule: "debts to a backend that is down are forgotten", file: "proxy/lane/debts.go", pkg: lanePkg,
+		old: "\t\tl.keep(debt)\n\t\treturn\n", new: "\t\treturn\n",
+		run: "Debts", tests: []string{"TestDebtsAreKeptWhileDownWithinTheirBoundAndPaidOnReturn"},
+	}, {
+		rule: "a debt that a backend refused is forgotten", file: "proxy/lane/answers.go", pkg: lanePkg,
+		old: "s.lane.unpaid(it.debt)", new: "_ = it",
+		run: "RefusedRemoval", tests: []string{"TestRefusedRemovalIsSentAgain"},
+	}, {
+		rule: "a stalled lane makes callers wait", file: "proxy/lane/lane.go", pkg: lanePkg,
+		old: "return since != 0 && time.Now().UnixNano()-since > int64(l.cfg.Vote)", new: "return since != 0 && since < 0",
+		run: "Stalled", tests: []string{"TestStalledLaneFailsAtOnceAndVotesAgainSoonAfter"},
+	}, {
+		rule: "a request past its deadline is sent", file: "proxy/lane/lane.go", pkg: lanePkg,
+		old: "case now.After(it.call.Deadline):", new: "case now.After(it.call.Deadline) && false:",
+		run: "PastItsDeadline", tests: []string{"TestRequestPastItsDeadlineIsNotSent"},
+	}, {
+		rule: "a release overtakes what came before it", file: "proxy/lane/compose.go", pkg: lanePkg,
+		old: "s.alone[i] = s.before[op.(quorum.Commit).Writes[0].Key]", new: "s.alone[i] = false",
+		run: "EachKeysOrder", tests: []string{"TestEachKeysOrderIsTheQueues"},
+	}, {
+		rule: "a queue without a bound", file: "proxy/lane/lane.go", pkg: lanePkg,
+		old: "case len(l.queue)-l.owed >= l.cfg.Queue, l.bytes.calls > maxQueueBytes && size(call.Op) > largeBytes:", new: "case l.bytes.calls < 0:",
+		run: "Bounded", tests: []string{"TestQueueIsBounded"},
+	},
+}
