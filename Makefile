@@ -8,14 +8,22 @@ COMPARE ?= 1000000
 # Client libraries of several languages, and rivals to compare with: a module of its
 # own, so that none of what they import is a dependency of the proxy.
 CLIENTS := proxy/e2e/clients
+# Likewise what the files for operators are tested with.
+DEPLOY := deploy/checks
+# What `make release` builds, and where to.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+DIST ?= dist
 
-.PHONY: help build test lint bench clients compare faults simulate switches fuzz clean
+.PHONY: help build release reproducible test lint bench clients compare deploy faults simulate switches fuzz clean
 
 help:
 	@echo 'make build    the static binary ./redlock-proxy'
-	@echo 'make test     all tests with the race detector, make clients too; installs redis-server, chromium and promtool where they are missing'
+	@echo 'make release  binaries of VERSION for all platforms, their checksums and modules, in ./dist'
+	@echo 'make reproducible  whether a release has the same bytes when it is built elsewhere'
+	@echo 'make test     all tests with the race detector, make clients and make deploy too; installs redis-server, chromium, promtool and systemd where they are missing'
 	@echo 'make lint     gofmt, go vet, staticcheck, shellcheck'
 	@echo 'make clients  real Redis clients of several languages against the proxy; installs them'
+	@echo 'make deploy   the files in deploy: schemas, alerts, dashboard, the commands in them'
 	@echo 'make faults   the proxy while everything around it misbehaves, with the figures; four minutes'
 	@echo 'make compare  COMPARE=$(COMPARE) random commands to the proxy and to one Redis; a few minutes'
 	@echo 'make simulate random histories in virtual time, and small worlds searched to the end; five minutes'
@@ -27,12 +35,29 @@ help:
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o redlock-proxy .
 
+# The bytes are a matter of the sources, VERSION and the version of Go alone: not of the
+# folder, the checkout's state, or what the machine's Go is set to. Which modules are in
+# a binary stands in it (go version -m), for tools that make lists of parts of it.
+release:
+	@mkdir -p $(DIST)
+	@for platform in $(PLATFORMS); do \
+		export GOOS=$${platform%/*} GOARCH=$${platform#*/} GOAMD64=v1 GOARM64=v8.0 CGO_ENABLED=0 GOFLAGS= GOEXPERIMENT=; \
+		binary=redlock-proxy-$(VERSION)-$$GOOS-$$GOARCH; echo "$(DIST)/$$binary"; \
+		go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o "$(DIST)/$$binary" . && \
+		(cd $(DIST) && go version -m "$$binary" >"$$binary.modules.txt") || exit 1; \
+	done
+	@cd $(DIST) && sha256sum redlock-proxy-$(VERSION)-* >SHA256SUMS
+
+reproducible:
+	.ci/reproducible
+
 # Packages are tested one after the other: those that start real servers need the
 # machine for themselves to keep time limits of a tenth of a second.
 test:
 	.ci/need redis chromium promtool
 	go test -race -p 1 -timeout 10m ./...
 	$(MAKE) clients
+	$(MAKE) deploy
 
 lint:
 	.ci/need shellcheck
@@ -41,7 +66,8 @@ lint:
 	go vet ./...
 	go tool staticcheck ./...
 	go -C $(CLIENTS) vet ./...
-	staticcheck=$$(go tool -n staticcheck) && cd $(CLIENTS) && "$$staticcheck" ./...
+	go -C $(DEPLOY) vet ./...
+	staticcheck=$$(go tool -n staticcheck) && (cd $(CLIENTS) && "$$staticcheck" ./...) && cd $(DEPLOY) && "$$staticcheck" ./...
 	find . -name node_modules -prune -o -name .git -prune -o \
 		-type f \( -name '*.sh' -o -path './.ci/*' \) -exec shellcheck {} +
 
@@ -49,6 +75,12 @@ clients:
 	.ci/need redis postgres
 	proxy/e2e/setup.sh
 	go -C $(CLIENTS) test -race -p 1 -timeout 10m ./...
+
+# Without the race detector: nothing here runs at the same time, and the types of
+# Kubernetes take a minute to compile as it is.
+deploy:
+	.ci/need redis promtool systemd
+	go -C $(DEPLOY) test ./...
 
 # HISTORIES is how many histories of real processes are played; each takes seconds.
 HISTORIES ?= 40

@@ -69,7 +69,8 @@ Commands:
   inspect KEY
             show what each backend holds under a key, for how much longer, and what
             the group would answer; exit status 1 if too few backends answer for that
-  init      look at the backends as check does (see group.init)
+  init      look at the backends as check does, and declare that no lock of before
+            matters: each backend that has no vote gets one (see group.init)
   version   print the version
   help      print this text
 
