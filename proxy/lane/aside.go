@@ -18,7 +18,12 @@ func (l *Lane) Ask(ctx context.Context, ops []quorum.Op) ([]quorum.Answer, error
 		cmds[i] = redis.NewCmd(ctx, d.encode(op)...)
 		_ = pipe.Process(ctx, cmds[i]) // only queues it
 	}
+	clock := pipe.Do(ctx, "TIME")
+	asked := sinceBoot()
 	trouble := exec(ctx, pipe)
+	if shown, err := shownBy(clock); trouble == nil && err == nil { // a user that may not ask has no clock that is watched
+		l.standing.shows(shown, asked, sinceBoot())
+	}
 	answers := make([]quorum.Answer, len(ops))
 	for i, op := range ops {
 		stamp(cmds[i], trouble)
