@@ -78,7 +78,12 @@ func (l *Lane) Ask(ctx context.Context, ops []quorum.Op) ([]quorum.Answer, error
 			cmds[i] = redis.NewCmd(ctx, d.encode(op)...)
 			_ = pipe.Process(ctx, cmds[i]) // only queues it
 		}
+		clock := pipe.Do(ctx, "TIME")
+		asked := sinceBoot()
 		if trouble = exec(ctx, pipe); trouble == nil {
+			if shown, err := shownBy(clock); err == nil { // a user that may not ask has no clock that is watched
+				l.standing.shows(shown, asked, sinceBoot())
+			}
 			withTexts(ctx, client, cmds)
 		}
 	})

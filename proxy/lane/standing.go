@@ -63,6 +63,15 @@ func (st *standing) sees(rule *admission.Rule, text string, shown time.Time, ask
 	return st.right(rule)
 }
 
+// shows takes what the backend's clock showed between two readings of our own.
+func (st *standing) shows(shown time.Time, asked, heard time.Duration) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if !st.clock.Add(shown, asked, heard) {
+		st.jumped = true
+	}
+}
+
 // leaves ends a connection.
 func (st *standing) leaves() {
 	st.mu.Lock()

@@ -93,5 +93,5 @@
 //     refilled. If the clocks of a majority jump at once, it was the proxy's own.
 //     [TestVoteIsLostWhenTheClockJumps, TestBackendWhoseClockJumpedIsRefilled,
 //     TestJumpOfOurOwnClockTakesNobodysVote,
-//     TestJumpsOneAfterTheOtherAreNotOurOwnClocks]
+//     TestJumpsOneAfterTheOtherAreNotOurOwnClocks, TestRefillTrustsNoSourceWhoseClockJumps]
 package admission

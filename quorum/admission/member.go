@@ -17,7 +17,8 @@ type Member interface {
 	Look() Look
 
 	// Ask carries out operations in order and gives their answers in the same order.
-	// An error means that none of the answers is to be trusted.
+	// An error means that none of the answers is to be trusted. Behind them it looks at
+	// the backend's clock: Look tells by then if that has jumped.
 	Ask(ctx context.Context, ops []quorum.Op) ([]quorum.Answer, error)
 
 	// Probe makes the backend's lane look at the marker and the clock at once. It does

@@ -257,6 +257,29 @@ func TestRefillTrustsNoSourceThatForgetsMeanwhile(t *testing.T) {
 	})
 }
 
+// A9: a source whose clock jumps just before it is read has lost locks, and its marker
+// does not tell.
+func TestRefillTrustsNoSourceWhoseClockJumps(t *testing.T) {
+	virtual(t, 3, func(t *testing.T, r *rig) {
+		p := r.founded()
+		r.fakes[2].SetMode(quorumtest.Down)
+		p.wantLock("L", "a", 3*time.Second)
+		r.rest()
+		r.fakes[2].Release()
+		p.await("all vote", func() bool { return p.voters() == 3 })
+		r.crash(0)
+		p.await("its refill begins", func() bool { return p.heard(admission.Refilling) })
+		time.Sleep(230 * ms) // the quiet period is nearly over
+		r.fakes[1].StepClock(time.Hour)
+		for range 50 {
+			time.Sleep(10 * ms)
+			if p.votes(0) && r.holds(0, "L") != "a" {
+				t.Fatalf("it votes, and holds %q", r.holds(0, "L"))
+			}
+		}
+	})
+}
+
 // A3: a proxy that counts votes for longer makes the markers say so, and everybody who
 // refills waits for as long.
 func TestLongerRoundsLengthenTheQuietPeriod(t *testing.T) {

@@ -104,8 +104,13 @@ func (r Rule) other(index int) Rule {
 	return r
 }
 
-// readSources reads keys on all sources at once. A source that can't be read, or has
-// lost its marker meanwhile, is a source no more.
+// jumped tells whether what was read of a source may be wrong, because its clock has
+// jumped: locks ended there too soon, and the marker knows nothing of it. Each answer to
+// Ask comes with a look at the clock. Where nobody can tell more, it is read all the same.
+func (r *refill) jumped(s source) bool { return r.from != fromAll && s.Look().Jumped }
+
+// readSources reads keys on all sources at once. A source that can't be read, has lost
+// its marker meanwhile, or has a clock that jumped is a source no more.
 func (r *refill) readSources(ctx context.Context, keys []quorum.Key) ([][]quorum.Held, error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -116,7 +121,7 @@ func (r *refill) readSources(ctx context.Context, keys []quorum.Key) ([][]quorum
 			held, text, err := read(ctx, s, keys)
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil || text != s.text {
+			if err != nil || text != s.text || r.jumped(s) {
 				lost = append(lost, i)
 				return
 			}
@@ -138,7 +143,7 @@ func (r *refill) fillFromSources(ctx context.Context) error {
 	scanned := 0
 	for i, s := range r.sources {
 		if err := r.fill(ctx, i); err == nil {
-			if text, err := marker(ctx, s); err == nil && text == s.text {
+			if text, err := marker(ctx, s); err == nil && text == s.text && !r.jumped(s) {
 				scanned++
 			}
 		}

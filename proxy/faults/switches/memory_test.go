@@ -87,8 +87,8 @@ var memory = []breach{
 		tests: []string{"TestLongerRoundsLengthenTheQuietPeriod"},
 	}, {
 		rule: "a source that has forgotten is read from", file: "quorum/admission/sources.go", pkg: admissionPkg,
-		old: "if err != nil || text != s.text {", new: `if err != nil || text == "none" {`,
-		also:  [2]string{"err == nil && text == s.text {", `err == nil && text != "none" {`},
+		old: "if err != nil || text != s.text || r.jumped(s) {", new: `if err != nil || text == "none" {`,
+		also:  [2]string{"err == nil && text == s.text && !r.jumped(s) {", `err == nil && text != "none" {`},
 		tests: []string{"TestRefillTrustsNoSourceThatForgetsMeanwhile"},
 	}, {
 		rule: "a group that lost all its memory is founded anew", file: "quorum/admission/keeper.go", pkg: admissionPkg,
@@ -119,6 +119,10 @@ var clocks = []breach{
 		rule: "our own clock's jump takes everybody's vote", file: "quorum/admission/clock.go", pkg: admissionPkg,
 		old: "len(same) > 1 && 2*len(same) > len(looks) {", new: "len(same) > len(looks) {",
 		tests: []string{"TestJumpOfOurOwnClockTakesNobodysVote"},
+	}, {
+		rule: "a source whose clock jumped is read from", file: "quorum/admission/sources.go", pkg: admissionPkg,
+		old: "return r.from != fromAll && s.Look().Jumped", new: "return !r.all && false",
+		tests: []string{"TestRefillTrustsNoSourceWhoseClockJumps"},
 	}, {
 		rule: "jumps of several clocks are taken for our own", file: "quorum/admission/clock.go", pkg: admissionPkg,
 		old: "together = 100 * time.Millisecond", new: "together = time.Hour",
