@@ -121,7 +121,7 @@ var clocks = []breach{
 		tests: []string{"TestJumpOfOurOwnClockTakesNobodysVote"},
 	}, {
 		rule: "a source whose clock jumped is read from", file: "quorum/admission/sources.go", pkg: admissionPkg,
-		old: "return r.from != fromAll && s.Look().Jumped", new: "return !r.all && false",
+		old: "return r.from != fromAll && s.Look().Jumped", new: "return r.from != fromAll && false",
 		tests: []string{"TestRefillTrustsNoSourceWhoseClockJumps"},
 	}, {
 		rule: "jumps of several clocks are taken for our own", file: "quorum/admission/clock.go", pkg: admissionPkg,
