@@ -44,7 +44,7 @@ func TestUnfitBackendsAreNumbered(t *testing.T) {
 }
 
 // A majority must be one of the configured group, so the group's size has to be
-// odd, and nobody may have two votes (C04, C15).
+// odd, and nobody may have two votes.
 func TestGroupsHaveAnOddNumberOfBackends(t *testing.T) {
 	all := []string{"h:1", "h:2", "h:3", "h:4", "h:5", "h:6", "h:7", "h:8", "h:9"}
 	for n := 1; n <= len(all); n++ {

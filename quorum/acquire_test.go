@@ -35,8 +35,8 @@ func TestGroupSizesThatCannotDecideAreRefused(t *testing.T) {
 	}
 }
 
-// C04: two of five are no majority, however many of the others can be reached, be it
-// from the start or later; and the answer to it is never a refusal (C26).
+// Two of five are no majority, however many of the others can be reached, be it
+// from the start or later; and the answer to it is never a refusal.
 func TestQuorumIsOfAllConfiguredBackends(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
 		for dead := 1; dead <= 5; dead++ {
@@ -65,7 +65,7 @@ func TestQuorumIsOfAllConfiguredBackends(t *testing.T) {
 	})
 }
 
-// C05: the backend runs what it was sent after the answer was given; the undo comes
+// The backend runs what it was sent after the answer was given; the undo comes
 // behind it. The group's own lane, and one that loses the connection in between.
 func TestLostRoundLeavesNothing(t *testing.T) {
 	for i := range 100 {
@@ -86,7 +86,7 @@ func TestLostRoundLeavesNothing(t *testing.T) {
 	}
 }
 
-// C07: the same token may be the same client again, or another one.
+// The same token may be the same client again, or another one.
 func TestSameValueIsNoReasonToGrantTwice(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
 		r.acquire("L", "1", 10*time.Second)
@@ -124,7 +124,7 @@ func TestUndoSparesAnEqualValue(t *testing.T) {
 	})
 }
 
-// C39: the third vote decides; the fourth and the fifth are not waited for and not
+// The third vote decides; the fourth and the fifth are not waited for and not
 // called back either.
 func TestSlowMinorityCostsNoLatency(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
@@ -160,7 +160,7 @@ func TestSlowMinorityCostsNoLatency(t *testing.T) {
 	})
 }
 
-// C65: a list of that name is somebody's. It is not ours to remove, and it is taken.
+// A list of that name is somebody's. It is not ours to remove, and it is taken.
 func TestOtherTypesAreTakenAndLeftAlone(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
 		r.plantEach("L", []string{"(list)", "(list)", "(list)", "", ""})

@@ -90,7 +90,7 @@ func TestContentionIsNeverCalledAnOutage(t *testing.T) {
 	})
 }
 
-// C58, one group: whatever the backends' delays, somebody wins every round.
+// One group: whatever the backends' delays, somebody wins every round.
 func TestClientsOfOneGroupNeverSplitTheVotes(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
 		for i, f := range r.fakes {
@@ -153,7 +153,7 @@ func race(t testing.TB, clients int, group func(client int) *quorum.Group, key q
 	return winners, attempts
 }
 
-// C58, three groups, each near to other backends: at most one winner, hardly ever none.
+// Three groups, each near to other backends: at most one winner, hardly ever none.
 func TestGroupsThatSplitTheVotesTryAgain(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
 		groups := make([]*quorum.Group, 3)

@@ -22,7 +22,7 @@ func (r *rig) increment(by, want int64) quorum.Count {
 	return c
 }
 
-// C18: backends come back without what they missed. The value that most of them have
+// Backends come back without what they missed. The value that most of them have
 // would repeat, and so would the largest reply.
 func TestCounterRisesThroughBackendsThatMissedNumbers(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {

@@ -9,7 +9,7 @@ import (
 	"redlockproxy/quorum"
 )
 
-// C79: an extension that adds to what is left. It is computed once, from what a
+// An extension that adds to what is left. It is computed once, from what a
 // majority has left, and sets every backend to the same time.
 func TestAdditiveExtensionLevelsTheBackends(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
@@ -47,7 +47,7 @@ func TestAdditiveExtensionLevelsTheBackends(t *testing.T) {
 	})
 }
 
-// C79: libraries want other numbers for the same facts: -1 for a missing key, the count
+// Libraries want other numbers for the same facts: -1 for a missing key, the count
 // of the keys that went. What a program returns is its own affair, on any number of keys.
 func TestReleaseRepliesAreTheProgramsOwn(t *testing.T) {
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 	"redlockproxy/quorum/quorumtest"
 )
 
-// C27: what a minority holds is not what the group holds.
+// What a minority holds is not what the group holds.
 func TestMinorityLeftoversAreNoLock(t *testing.T) {
 	for _, held := range [][]string{
 		{"x" + tag, "", "", "", ""},
@@ -47,7 +47,7 @@ func TestLeftoversThatCouldBeAMajorityAreUnavailable(t *testing.T) {
 	})
 }
 
-// C27: as long as three of five hold it, a majority does, and no longer.
+// As long as three of five hold it, a majority does, and no longer.
 func TestRemainingTimeIsTheQuorums(t *testing.T) {
 	for _, c := range []struct {
 		left []time.Duration

@@ -50,7 +50,7 @@ func TestRemoveReachesABackendThatWasDown(t *testing.T) {
 	}
 }
 
-// I5, C21: the old owner's removals come late, each by another road; by then the key
+// I5: the old owner's removals come late, each by another road; by then the key
 // is the next owner's, with a value that is the same to the letter.
 func TestLateRemovalSparesTheNextOwner(t *testing.T) {
 	next := quorum.Stored("1~rl:BBBBBBBBBBBBBBBB")
@@ -136,7 +136,7 @@ func TestRemoveOwesEveryKeyThoughOneIsUnknown(t *testing.T) {
 	})
 }
 
-// C21: the release of a lock that is somebody else's by now.
+// The release of a lock that is somebody else's by now.
 func TestReleaseOfAnExpiredLockSparesTheNextOwner(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
 		r.acquire("L", "a", 300*ms)

@@ -8,7 +8,7 @@ import (
 	"redlockproxy/quorum/quorumtest"
 )
 
-// C52: neither 1 nor 0 would be true. Where the key could be reached it is gone, and
+// Neither 1 nor 0 would be true. Where the key could be reached it is gone, and
 // from the others it goes when they are back, long before its time is over.
 func TestReleaseWithoutAQuorumIsFinishedLater(t *testing.T) {
 	for _, mode := range []quorumtest.Mode{quorumtest.Down, quorumtest.Silent, quorumtest.Broken, quorumtest.Stalled} {

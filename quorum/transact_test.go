@@ -10,7 +10,7 @@ import (
 	"redlockproxy/quorum/quorumtest"
 )
 
-// C22: an extension never makes a key, whether it is gone or somebody else's.
+// An extension never makes a key, whether it is gone or somebody else's.
 func TestExtensionRevivesNothing(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
 		r.acquire("L", "a", 300*ms)
@@ -28,7 +28,7 @@ func TestExtensionRevivesNothing(t *testing.T) {
 	})
 }
 
-// C24: an extension that failed half way must not cost its owner the lock.
+// An extension that failed half way must not cost its owner the lock.
 func TestFailedExtensionKeepsTheLock(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
 		r.acquire("L", "a", 3*time.Second)
@@ -46,7 +46,7 @@ func TestFailedExtensionKeepsTheLock(t *testing.T) {
 	})
 }
 
-// C50: a missing key counts against a release only where it makes a majority.
+// A missing key counts against a release only where it makes a majority.
 func TestReleaseCountsWhereTheTokenStillIs(t *testing.T) {
 	for lost := range 6 {
 		virtual(t, func(t *testing.T, r *rig) {
@@ -67,7 +67,7 @@ func TestReleaseCountsWhereTheTokenStillIs(t *testing.T) {
 	}
 }
 
-// C51: was not yours any more is an answer, not an error, and quick.
+// Was not yours any more is an answer, not an error, and quick.
 func TestReleaseAfterExpiryIsNought(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
 		r.acquire("L", "a", 200*ms)
@@ -85,7 +85,7 @@ func TestReleaseAfterExpiryIsNought(t *testing.T) {
 	})
 }
 
-// C56: a lock does not depend on any one backend.
+// A lock does not depend on any one backend.
 func TestHeldLockOutlivesABackend(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
 		r.acquire("L", "a", 10*time.Second)
@@ -102,7 +102,7 @@ func TestHeldLockOutlivesABackend(t *testing.T) {
 	})
 }
 
-// C75, C78: a lock that is taken by a script, on two keys: both or none.
+// A lock that is taken by a script, on two keys: both or none.
 func TestCreatedKeysOfALostProgramAreUndone(t *testing.T) {
 	take := func(v *quorum.View) (bool, error) {
 		for _, k := range []quorum.Key{"K1", "K2"} {
