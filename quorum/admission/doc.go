@@ -62,6 +62,10 @@
 //     hold.
 //     [TestBlockEndsWhenTheContentionIsOver, TestBlockOfASlowerProxyEndsToo]
 //
+//   - A10. A copy whose value is on no source any more goes soon: its lock was released
+//     while it was copied, and the release may have come before it.
+//     [TestCopyOfAReleasedLockGoes]
+//
 // # A new group, and one that has lost too much
 //
 // Nobody has a marker, all backends are reachable, and this proxy has never seen a voter

@@ -264,7 +264,7 @@ func (k *Keeper) refill(ctx context.Context, i int, from origin, numbers bool) {
 			if text, votes := votesNow(ctx, r); votes {
 				// Another proxy was quicker. The blocks that are this one's are its to end.
 				r.admitted = text
-				k.jobs.Go(func() { r.unblock(ctx) })
+				k.jobs.Go(func() { r.lookAgain(ctx) })
 				return 0, nil
 			}
 			return 0, err
@@ -275,7 +275,7 @@ func (k *Keeper) refill(ctx context.Context, i int, from origin, numbers bool) {
 			text = "it votes again about locks, and about numbers when all backends can be asked for the highest"
 		}
 		k.report(Event{Backend: i, Kind: Readmitted, Text: text, Filled: r.filled})
-		k.jobs.Go(func() { r.unblock(ctx) })
+		k.jobs.Go(func() { r.lookAgain(ctx) })
 		return 0, nil
 	})
 }

@@ -44,7 +44,7 @@ type refill struct {
 	done     map[uint64]bool   // hashes of keys that are settled
 	sources  map[int]source    // the other voters, by index
 	filled   int               // keys that were written
-	blocked  []quorum.Key      // keys with a block, to be looked at again
+	wrote    []wrote           // values and blocks that were put, to be looked at again
 	quiet    time.Duration
 }
 
@@ -234,8 +234,8 @@ func (r *refill) apply(ctx context.Context, ops []quorum.Op, keys []quorum.Key) 
 		case a.Vote == quorum.Granted:
 			r.settled(keys[i])
 			r.filled++
-			if op.Writes[0].Stored.IsBlock() && len(r.blocked) < notes {
-				r.blocked = append(r.blocked, keys[i])
+			if op.Writes[0].Kind == quorum.Put && len(r.wrote) < maxWrote {
+				r.wrote = append(r.wrote, wrote{keys[i], op.Writes[0].Stored})
 			}
 		case a.FailedGuard == len(op.Guards)-1:
 			return nil, errMoved

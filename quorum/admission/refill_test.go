@@ -208,6 +208,32 @@ func TestBlockEndsWhenTheContentionIsOver(t *testing.T) {
 	}
 }
 
+// What was released while it was copied is nobody's, and goes; what is somebody's stays.
+func TestCopyOfAReleasedLockGoes(t *testing.T) {
+	virtual(t, 5, func(t *testing.T, r *rig) {
+		p := r.founded()
+		const tag = "~rl:AAAAAAAAAAAAAAAA"
+		for i := range 4 {
+			r.fakes[i].Plant("released", "a"+tag, 20*time.Second)
+			r.fakes[i].Plant("held", "b"+tag, 20*time.Second)
+			r.fakes[i].Plant("next", "c"+tag, 20*time.Second)
+		}
+		r.crash(4)
+		p.await("all are copied", func() bool { return r.holds(4, "released") == "a" && r.holds(4, "next") == "c" })
+		for i := range 4 {
+			r.fakes[i].Remove("released")
+			r.fakes[i].Plant("next", "d"+tag, 20*time.Second)
+		}
+		if took := p.await("the copies go", func() bool { return r.holds(4, "released") == "" && r.holds(4, "next") == "" }); took > time.Second {
+			t.Errorf("after %v", took)
+		}
+		time.Sleep(5 * time.Second)
+		if got := r.holds(4, "held"); got != "b" {
+			t.Errorf("the lock that is held is %q there", got)
+		}
+	})
+}
+
 // A6: the proxy that blocked the key is not the one that admits the backend.
 func TestBlockOfASlowerProxyEndsToo(t *testing.T) {
 	virtual(t, 5, func(t *testing.T, r *rig) {
