@@ -48,6 +48,7 @@
 //     discounts votes that are counted later (I13). A proxy with longer rounds than a
 //     voter's marker says makes the marker say so before it takes that voter's votes.
 //     [TestLostVoteThatIsCountedLateIsRespected, TestLongerRoundsLengthenTheQuietPeriod]
+//
 //   - A4. A value that may have been granted with the lost vote is on at least
 //     Q-1-(other backends not read) of those that were read. None: nothing. One: the
 //     learner gets it, with the longest of its remaining times. Several: it gets a
@@ -55,8 +56,10 @@
 //     not known any more: it counts towards every value. Where something newer is on
 //     the learner already, a block takes its place.
 //     [TestWhatMayHaveBeenGrantedIsHeldOrBlocked, TestRuleOfTheRefill]
+//
 //   - A5. Numbers are raised to the highest.
 //     [TestRuleOfTheRefill, TestCountersSurviveAnyMinoritysLossOfMemory]
+//
 //   - A6. A block ends as soon as it can be told whose the key is. While it is there the
 //     backend has not voted under that key since it forgot, so that the rule goes on to
 //     hold.
