@@ -57,7 +57,7 @@ func (st *standing) sees(rule *admission.Rule, text string, shown time.Time, ask
 		st.judge(rule, text)
 	}
 	if !shown.IsZero() {
-		st.seen = time.Now()
+		st.seen = time.Now().Add(asked - heard)
 		st.jumped = !st.clock.Add(shown, asked, heard) || st.jumped
 	}
 	return st.right(rule)

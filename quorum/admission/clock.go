@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -98,8 +99,8 @@ func (k *Keeper) clocks(ctx context.Context, looks []Look) {
 	if !ready {
 		return
 	}
-	if same := k.jumpedTogether(); len(same) > 1 && 2*len(same) > len(looks) {
-		k.report(Event{Backend: -1, Kind: OwnClockJumped, Text: "the clocks of a majority jumped at the same time: it was this machine's"})
+	if same := k.jumpedTogether(); len(same) > 1 && 2*len(same) > len(looks) && !k.denied(looks, same) {
+		k.report(Event{Backend: -1, Kind: OwnClockJumped, Text: "the clocks of all backends jumped at the same time: it was this machine's"})
 		for _, i := range same {
 			k.members[i].ResetClock()
 		}
@@ -136,6 +137,18 @@ func (k *Keeper) jumpedTogether() (most []int) {
 		}
 	}
 	return most
+}
+
+// denied tells whether a backend was looked at since, whose clock did not jump: then it
+// was not ours. One that does not answer says nothing. The caller holds mu.
+func (k *Keeper) denied(looks []Look, jumped []int) bool {
+	first := k.states[jumped[0]].jumped
+	for _, i := range jumped {
+		if at := k.states[i].jumped; at.Before(first) {
+			first = at
+		}
+	}
+	return slices.ContainsFunc(looks, func(l Look) bool { return l.Connected && !l.Jumped && l.ClockSeen.After(first) })
 }
 
 // demote takes the vote of a backend whose clock jumped, for every proxy: its locks

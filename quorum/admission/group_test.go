@@ -266,6 +266,21 @@ func (r *rig) marker(i int) string {
 	return string(held.Stored)
 }
 
+// A9: a majority of clocks that jump, while others that were looked at since did not, are
+// not our own.
+func TestJumpsThatOtherClocksDenyAreNotOurs(t *testing.T) {
+	virtual(t, 5, func(t *testing.T, r *rig) {
+		p := r.founded()
+		for _, f := range r.fakes[:3] {
+			f.StepClock(time.Second)
+		}
+		p.await("their votes are taken", func() bool { return p.heard(admission.ClockJumped) && p.voters() == 2 })
+		if p.heard(admission.OwnClockJumped) {
+			t.Errorf("taken for ours: %v", p.said())
+		}
+	})
+}
+
 // A backend whose clock runs wrong jumps again and again, and stays out for longer.
 func TestBackendWhoseClockRunsWrongStaysOut(t *testing.T) {
 	virtual(t, 5, func(t *testing.T, r *rig) {

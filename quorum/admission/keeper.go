@@ -50,7 +50,7 @@ const (
 	Founded                         // a new group's backends vote
 	Waiting                         // too few voters to go on: what is waited for
 	ClockJumped                     // a backend's clock jumped; its vote was taken
-	OwnClockJumped                  // the clocks of a majority jumped at once: it was ours
+	OwnClockJumped                  // the clocks of all that answer jumped at once: it was ours
 )
 
 const (

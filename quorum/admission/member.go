@@ -37,7 +37,7 @@ type Look struct {
 	Standing  Standing
 	Jumped    bool // its clock did, or ours, since ResetClock; its votes do not count
 
-	ClockSeen time.Time // when its clock was last looked at
+	ClockSeen time.Time // when it was last asked for its time and answered
 }
 
 // Votes tells whether the backend's votes count, at least about locks.

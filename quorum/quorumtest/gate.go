@@ -116,7 +116,7 @@ func (g *Gate) saw(text string, sent time.Duration) string {
 		g.text = text
 		g.marker, g.standing = g.rule.Judge(text, runID)
 	}
-	g.seen = now
+	g.seen = g.began.Add(sent)
 	if !g.clock.Add(g.fake.Shows(now), sent, now.Sub(g.began)) {
 		g.jumped = true
 	}

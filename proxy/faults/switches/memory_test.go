@@ -117,7 +117,7 @@ var clocks = []breach{
 		tests: []string{"TestClocksThatJumpOrRunWrongAreFound", "TestBackendWhoseClockJumpedIsRefilled"},
 	}, {
 		rule: "our own clock's jump takes everybody's vote", file: "quorum/admission/clock.go", pkg: admissionPkg,
-		old: "len(same) > 1 && 2*len(same) > len(looks) {", new: "len(same) > len(looks) {",
+		old: "len(same) > 1 && 2*len(same) > len(looks) && !k.denied(looks, same) {", new: "len(same) > len(looks) {",
 		tests: []string{"TestJumpOfOurOwnClockTakesNobodysVote"},
 	}, {
 		rule: "a source whose clock jumped is read from", file: "quorum/admission/sources.go", pkg: admissionPkg,
