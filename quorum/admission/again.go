@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"redlockproxy/quorum"
@@ -81,7 +82,10 @@ func (r *refill) lookAgainAt(ctx context.Context, page []wrote) (left []wrote, e
 		}
 		others, s := r.sight(reads, k, w.key, now[k])
 		v := r.judge(others)
-		if w.stored.IsBlock() && v.action == block || !w.stored.IsBlock() && (s.elsewhere || v.action == raise) {
+		// A block elsewhere may stand for the very value that was copied.
+		perhaps := s.elsewhere || v.action == raise ||
+			slices.ContainsFunc(others, func(h quorum.Held) bool { return h.Stored.IsBlock() })
+		if w.stored.IsBlock() && v.action == block || !w.stored.IsBlock() && perhaps {
 			left = append(left, w)
 			continue
 		}
