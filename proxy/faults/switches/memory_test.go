@@ -124,9 +124,9 @@ var clocks = []breach{
 		old: "return r.from != fromAll && s.Look().Jumped", new: "return r.from != fromAll && false",
 		tests: []string{"TestRefillTrustsNoSourceWhoseClockJumps"},
 	}, {
-		rule: "jumps of several clocks are taken for our own", file: "quorum/admission/clock.go", pkg: admissionPkg,
-		old: "together = 100 * time.Millisecond", new: "together = time.Hour",
-		tests: []string{"TestJumpsOneAfterTheOtherAreNotOurOwnClocks"},
+		rule: "jumps that other clocks deny are taken for our own", file: "quorum/admission/clock.go", pkg: admissionPkg,
+		old: "&& !k.denied(looks, same) {", new: "{",
+		tests: []string{"TestJumpsThatOtherClocksDenyAreNotOurs"},
 	}, {
 		rule: "a backend whose clock jumped goes on voting", file: "proxy/lane/standing.go", pkg: lanePkg,
 		old: "st.is != admission.Locking || st.jumped:", new: "st.is != admission.Locking:",
