@@ -165,7 +165,7 @@ func (h *history) planLosses(r *rand.Rand, links [][]*quorumtest.Link) {
 				h.faults = append(h.faults, fault{max(0, at-span(150)), "dump", f.Save})
 				add(at, "crash with a dump", func() { f.Restart(); f.Restore() })
 			case 5:
-				// Smaller jumps are not told from slow answers; short locks may suffer by them.
+				// Short locks may suffer by smaller jumps, which an answer can be late by.
 				step := time.Duration(150+r.IntN(1000)) * ms
 				if r.IntN(4) == 0 {
 					step = -step

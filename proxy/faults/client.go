@@ -77,11 +77,12 @@ func (c *client) lock() {
 		return
 	}
 	use := min(c.plan.TTL, 200*time.Millisecond)
-	if c.rand.IntN(8) == 0 && c.plan.TTL != longTTL {
-		use = 2 * c.plan.TTL // it thinks too long
+	slow := c.rand.IntN(8) == 0 && c.plan.TTL != longTTL
+	if slow {
+		use = 2 * c.plan.TTL // it thinks too long, and goes on as if it had not
 	}
 	c.pause(use)
-	for c.rand.IntN(3) == 0 {
+	for ; slow || c.rand.IntN(3) == 0; slow = false {
 		e := history.Op{Kind: history.Extend, Key: o.Key, Token: o.Token, TTL: o.TTL}
 		c.do(e, "EVAL", extendScript, "1", e.Key, e.Token, ttl)
 		c.pause(use)

@@ -24,7 +24,7 @@ const (
 	Wipe    Kind = "wipe"          // SIGKILL, and an empty restart at the end
 	Tear    Kind = "tear"          // SIGKILL, and a restart without the end of its file
 	Flush   Kind = "flush"         // FLUSHALL
-	Forward Kind = "clock forward" // its clock is set forward by up to two ttls
+	Forward Kind = "clock forward" // its clock is set forward by a fifth of a second and up to two ttls
 )
 
 // The faults of one proxy's link to one backend. What a link holds is delivered at the
@@ -114,7 +114,7 @@ func (f Fault) step(p Plan) time.Duration {
 	if f.Kind == Back {
 		return time.Duration(f.Amount * float64(500*time.Millisecond))
 	}
-	return time.Duration(2 * f.Amount * float64(p.TTL))
+	return seen + time.Duration(2*f.Amount*float64(p.TTL))
 }
 
 func (w *world) beginLink(f Fault, r *redistest.Relay) {

@@ -32,11 +32,17 @@ const (
 type Plan struct {
 	Seed    uint64
 	Memory  Memory
+	Clocks  bool          // some are set, or run wrong
 	Proxies int           // 1 to 3
 	Clients int           // 3 to 8
 	TTL     time.Duration // of every lock
 	Faults  []Fault       // by their beginning
 }
+
+// seen is by how much a clock is wrong, at least, before a lock ends too early by it:
+// every proxy notices that in time, also by an answer that it had to wait for. By how
+// much less a lock may suffer is a known limit.
+const seen = 200 * time.Millisecond
 
 // longTTL is the ttl in histories whose locks stay until they are given back: there a
 // key that was left behind shows.
@@ -46,7 +52,11 @@ const longTTL = 30 * time.Second
 func NewPlan(seed uint64, memory Memory) Plan {
 	r := rand.New(rand.NewPCG(seed, uint64(memory)))
 	p := Plan{Seed: seed, Memory: memory, Proxies: 1 + r.IntN(3), Clients: 3 + r.IntN(6)}
+	p.Clocks = r.IntN(3) == 0
 	p.TTL = time.Duration(150+r.IntN(450)) * time.Millisecond
+	if p.hurried() {
+		p.TTL = max(p.TTL, 2*seen)
+	}
 	if r.IntN(3) == 0 {
 		p.TTL = longTTL
 	}
@@ -60,18 +70,17 @@ func NewPlan(seed uint64, memory Memory) Plan {
 func (p *Plan) drawFaults(r *rand.Rand) {
 	restless := 1 + r.IntN(4) // how much goes wrong
 	calm := 2400 * time.Millisecond / time.Duration(restless)
-	clocks := r.IntN(3) == 0 // some are set, or run wrong
 	suspects := p.suspects(r)
 	for b := range Backends {
 		kinds := []Kind{Freeze}
 		if suspects[b] {
-			kinds = p.suspectKinds(clocks)
+			kinds = p.suspectKinds()
 		}
 		switch {
 		case r.IntN(3) == 0: // within what is allowed for
 			p.Faults = append(p.Faults, Fault{Kind: Rate, Backend: b, Proxy: none, Amount: 0.991 + 0.018*r.Float64(), End: workTime})
-		case suspects[b] && clocks && p.Memory == Lost:
-			p.Faults = append(p.Faults, Fault{Kind: Rate, Backend: b, Proxy: none, Amount: 1.1, End: workTime})
+		case suspects[b] && p.hurried():
+			p.Faults = append(p.Faults, Fault{Kind: Rate, Backend: b, Proxy: none, Amount: 2, End: workTime})
 		}
 		p.line(r, calm, kinds, Fault{Backend: b, Proxy: none})
 	}
@@ -79,7 +88,11 @@ func (p *Plan) drawFaults(r *rand.Rand) {
 		for b := range Backends {
 			p.line(r, 3*calm, linkFaults, Fault{Backend: b, Proxy: x})
 		}
-		p.line(r, 2*calm, proxyFaults, Fault{Backend: none, Proxy: x})
+		kinds := proxyFaults
+		if p.hurried() {
+			kinds = []Kind{FreezeProxy} // a new one has no earlier look at the clocks
+		}
+		p.line(r, 2*calm, kinds, Fault{Backend: none, Proxy: x})
 	}
 }
 
@@ -98,16 +111,19 @@ func (p *Plan) suspects(r *rand.Rand) (chosen [Backends]bool) {
 	return chosen
 }
 
-func (p *Plan) suspectKinds(clocks bool) []Kind {
+func (p *Plan) suspectKinds() []Kind {
 	kinds, step := []Kind{Kill, Kill, Freeze}, Back
 	if p.Memory == Lost {
 		kinds, step = []Kind{Wipe, Wipe, Tear, Flush, Kill, Freeze}, Forward
 	}
-	if clocks {
+	if p.Clocks {
 		kinds = append(kinds, step, step)
 	}
 	return kinds
 }
+
+// hurried tells whether there are clocks that end locks too early.
+func (p *Plan) hurried() bool { return p.Clocks && p.Memory == Lost }
 
 // line adds faults like the one given, of kinds drawn by chance, with about the given
 // time between them. A clock is set once at most.

@@ -110,7 +110,7 @@ func (l *Lane) Look() admission.Look {
 	l.standing.mu.Lock()
 	defer l.standing.mu.Unlock()
 	st := &l.standing
-	return admission.Look{Connected: st.connected, RunID: st.runID, Marker: st.marker, Standing: st.is, Jumped: st.jumped, ClockSeen: st.seen}
+	return admission.Look{Connected: st.connected, RunID: st.runID, Marker: st.marker, Standing: st.is, Jumped: st.jumped, ClockSeen: st.seen, Moved: st.clock.Moved()}
 }
 
 // ResetClock implements admission.Member.

@@ -9,8 +9,10 @@ import (
 // Bounds of what a backend's clock may do.
 const (
 	// jump is how far a clock may be off what was expected, beyond what the time that
-	// the question took leaves open. Locks of ten seconds and more allow for as much.
-	jump = 100 * time.Millisecond
+	// the question took leaves open. Locks of two seconds and more allow for as much.
+	// Time services move a clock by less where they do not step it, and virtual machines
+	// that are not moved to another place keep theirs.
+	jump = 20 * time.Millisecond
 
 	// A clock's rate may be wrong by one per cent, as everywhere: 1/rate.
 	rate = 100
@@ -30,47 +32,52 @@ const (
 	together = 100 * time.Millisecond
 )
 
-// spans are how long a clock is compared with one and the same moment: the short one
-// finds jumps, the long one wrong rates.
-var spans = [...]time.Duration{10 * time.Second, 2 * time.Minute}
+// A Span is all that a length of time may be, from Low to High.
+type Span struct{ Low, High time.Duration }
+
+// and is what lies in both spans; Low is above High if nothing does.
+func (s Span) and(o Span) Span { return Span{max(s.Low, o.Low), min(s.High, o.High)} }
+
+func (s Span) empty() bool { return s.Low > s.High }
 
 // A Clock watches how a backend's clock goes, by a clock of ours that does not stand
 // still. The zero value is ready. It is for one goroutine at a time.
 type Clock struct {
-	bases [len(spans)]sample
-}
-
-// sample is one answer: when the backend's clock showed at, ours was between from and to.
-type sample struct {
-	at       time.Time
-	from, to time.Duration
+	known bool
+	ahead Span          // how far the backend's clock can be ahead of ours,
+	at    time.Duration // when ours shows this
+	moved Span          // how far it was off that when it was looked at last
 }
 
 // Add takes an answer to TIME: what the backend's clock showed, and the readings of
 // our own clock just before it was asked and just after it had answered. False means
 // that the clock has jumped, or runs at a wrong rate.
+//
+// Each answer narrows down how far the clock is ahead, and each second widens that by
+// what a rate may be wrong. So small jumps add up, and a wrong rate is one of them in
+// the end. What has moved for certain narrows nothing down: it counts until a clock
+// with a rate that is allowed could have got there.
 func (c *Clock) Add(shown time.Time, from, to time.Duration) bool {
-	s := sample{shown, from, to}
-	right := true
-	for i, base := range c.bases {
-		if base.at.IsZero() {
-			c.bases[i] = s
-			continue
-		}
-		right = right && base.allows(s)
-		if right && s.from-base.to > spans[i] {
-			c.bases[i] = s
-		}
+	now := max(to, c.at)
+	slack := (now - from) / rate // it answered some time ago, perhaps
+	at := time.Duration(shown.UnixNano())
+	ahead := Span{at - to - slack, at - from + slack}
+	if !c.known {
+		*c = Clock{known: true, ahead: ahead, at: now}
+		return true
 	}
-	return right
+	drift := (now - c.at) / rate
+	c.ahead = Span{c.ahead.Low - drift, c.ahead.High + drift}
+	c.at = now
+	c.moved = Span{ahead.Low - c.ahead.High, ahead.High - c.ahead.Low}
+	if both := c.ahead.and(ahead); !both.empty() {
+		c.ahead = both
+	}
+	return c.moved.Low <= jump && c.moved.High >= -jump
 }
 
-// allows tells whether a clock that goes on from base may show s.
-func (base sample) allows(s sample) bool {
-	shown := s.at.Sub(base.at)
-	shortest, longest := max(0, s.from-base.to), s.to-base.from
-	return shown >= shortest-shortest/rate-jump && shown <= longest+longest/rate+jump
-}
+// Moved is how far the clock was off what was expected of it when it was looked at last.
+func (c *Clock) Moved() Span { return c.moved }
 
 // clocks deals with clocks that have jumped. The caller holds mu.
 func (k *Keeper) clocks(ctx context.Context, looks []Look) {
@@ -99,7 +106,7 @@ func (k *Keeper) clocks(ctx context.Context, looks []Look) {
 	if !ready {
 		return
 	}
-	if same := k.jumpedTogether(); len(same) > 1 && 2*len(same) > len(looks) && !k.denied(looks, same) {
+	if same := k.jumpedTogether(); len(same) > 1 && 2*len(same) > len(looks) && k.agreed(looks, same) {
 		k.report(Event{Backend: -1, Kind: OwnClockJumped, Text: "the clocks of all backends jumped at the same time: it was this machine's"})
 		for _, i := range same {
 			k.members[i].ResetClock()
@@ -139,16 +146,20 @@ func (k *Keeper) jumpedTogether() (most []int) {
 	return most
 }
 
-// denied tells whether a backend was looked at since, whose clock did not jump: then it
-// was not ours. One that does not answer says nothing. The caller holds mu.
-func (k *Keeper) denied(looks []Look, jumped []int) bool {
-	first := k.states[jumped[0]].jumped
+// agreed tells whether clocks that jumped together went as far as each other, and no
+// other was looked at since that can't have gone as far: then it was ours. A backend
+// that does not answer says nothing. The caller holds mu.
+func (k *Keeper) agreed(looks []Look, jumped []int) bool {
+	first, all := k.states[jumped[0]].jumped, looks[jumped[0]].Moved
 	for _, i := range jumped {
 		if at := k.states[i].jumped; at.Before(first) {
 			first = at
 		}
+		all = all.and(looks[i].Moved)
 	}
-	return slices.ContainsFunc(looks, func(l Look) bool { return l.Connected && !l.Jumped && l.ClockSeen.After(first) })
+	return !all.empty() && !slices.ContainsFunc(looks, func(l Look) bool {
+		return l.Connected && !l.Jumped && l.ClockSeen.After(first) && all.and(l.Moved).empty()
+	})
 }
 
 // demote takes the vote of a backend whose clock jumped, for every proxy: its locks

@@ -97,8 +97,10 @@
 //   - A9. From the very pipeline that shows the jump on, a backend whose clock jumped,
 //     or runs at a wrong rate, has no vote at the proxy that saw it; a moment later at
 //     none, for its marker is taken. Once its clock has been right for a while it is
-//     refilled. If the clocks of all that answer jump at once, it was the proxy's own.
+//     refilled. If most clocks jump at once and as far as each other, and none that was
+//     looked at denies it, it was the proxy's own.
 //     [TestVoteIsLostWhenTheClockJumps, TestBackendWhoseClockJumpedIsRefilled,
 //     TestJumpOfOurOwnClockTakesNobodysVote,
-//     TestJumpsOneAfterTheOtherAreNotOurOwnClocks, TestRefillTrustsNoSourceWhoseClockJumps]
+//     TestJumpsOneAfterTheOtherAreNotOurOwnClocks, TestJumpsThatOtherClocksDenyAreNotOurs,
+//     TestJumpsOfDifferentSizesAreNotOurs, TestRefillTrustsNoSourceWhoseClockJumps]
 package admission

@@ -281,6 +281,39 @@ func TestJumpsThatOtherClocksDenyAreNotOurs(t *testing.T) {
 	})
 }
 
+// A9: clocks that are set at the same time, each by another amount, are not our own.
+func TestJumpsOfDifferentSizesAreNotOurs(t *testing.T) {
+	virtual(t, 5, func(t *testing.T, r *rig) {
+		p := r.founded()
+		for i, f := range r.fakes {
+			f.StepClock(time.Second + time.Duration(i)*100*ms)
+		}
+		p.await("their votes are taken", func() bool { return p.heard(admission.ClockJumped) && p.voters() == 0 })
+		if p.heard(admission.OwnClockJumped) {
+			t.Errorf("taken for ours: %v", p.said())
+		}
+	})
+}
+
+// A9: a jump of our own that is just large enough is found at some backends, and can't
+// be told at those that answer slowly. They do not deny it.
+func TestSlowBackendsDoNotDenyAJumpOfOurOwn(t *testing.T) {
+	virtual(t, 5, func(t *testing.T, r *rig) {
+		p := r.founded()
+		r.fakes[3].SetDelay(ms, 12*ms)
+		r.fakes[4].SetDelay(ms, 40*ms)
+		r.rest()
+		for _, f := range r.fakes {
+			f.StepClock(-25 * ms)
+		}
+		p.await("it is noticed", func() bool { return p.heard(admission.OwnClockJumped) })
+		r.rest()
+		if p.heard(admission.ClockJumped) || p.voters() != 5 {
+			t.Errorf("a vote was taken: %v", p.said())
+		}
+	})
+}
+
 // A backend whose clock runs wrong jumps again and again, and stays out for longer.
 func TestBackendWhoseClockRunsWrongStaysOut(t *testing.T) {
 	virtual(t, 5, func(t *testing.T, r *rig) {

@@ -38,6 +38,7 @@ type Look struct {
 	Jumped    bool // its clock did, or ours, since ResetClock; its votes do not count
 
 	ClockSeen time.Time // when it was last asked for its time and answered
+	Moved     Span      // how far its clock was off then
 }
 
 // Votes tells whether the backend's votes count, at least about locks.

@@ -241,9 +241,12 @@ func TestClocksThatJumpOrRunWrongAreFound(t *testing.T) {
 		{"a little fast", func(d time.Duration) time.Duration { return d + d/200 }, 0},
 		{"a little slow", func(d time.Duration) time.Duration { return d - d/200 }, 0},
 		{"slewed", func(d time.Duration) time.Duration { return d + min(d/200, 50*time.Millisecond) }, 0},
-		{"10 % fast", func(d time.Duration) time.Duration { return d + d/10 }, 2 * sec},
-		{"10 % slow", func(d time.Duration) time.Duration { return d - d/10 }, 2 * sec},
-		{"2 % fast", func(d time.Duration) time.Duration { return d + d/50 }, 2 * time.Minute},
+		{"set by a little now and then", func(d time.Duration) time.Duration { return d + d/time.Minute*15*time.Millisecond }, 0},
+		{"set by a little again and again", func(d time.Duration) time.Duration { return d + d.Truncate(sec)/60 }, 5 * sec},
+		{"10 % fast", func(d time.Duration) time.Duration { return d + d/10 }, 400 * time.Millisecond},
+		{"10 % slow", func(d time.Duration) time.Duration { return d - d/10 }, 400 * time.Millisecond},
+		{"2 % fast", func(d time.Duration) time.Duration { return d + d/50 }, 3 * sec},
+		{"1.2 % slow", func(d time.Duration) time.Duration { return d - d*12/1000 }, 15 * sec},
 		{"stopped", func(time.Duration) time.Duration { return 0 }, sec},
 		{"set forward", func(d time.Duration) time.Duration { return d + d/time.Minute*500*time.Millisecond }, time.Minute},
 		{"set back", func(d time.Duration) time.Duration { return d - d/time.Minute*500*time.Millisecond }, time.Minute},
@@ -257,6 +260,28 @@ func TestClocksThatJumpOrRunWrongAreFound(t *testing.T) {
 		}
 		if (found == 0) != (c.after == 0) || found > c.after {
 			t.Errorf("%s: found after %v, want %v", c.what, found, c.after)
+		}
+	}
+}
+
+// A first answer that took long leaves much open, but not for long: the next one tells.
+func TestClockIsWatchedFromTheBestAnswerOn(t *testing.T) {
+	base := time.Unix(1_700_000_000, 0)
+	var clock Clock
+	clock.Add(base, 0, sec)
+	clock.Add(base.Add(sec), sec, sec+time.Millisecond)
+	if clock.Add(base.Add(2*sec+50*time.Millisecond), 2*sec, 2*sec+time.Millisecond) {
+		t.Error("a jump by 50 ms was not found")
+	}
+}
+
+// Answers may come in another order than they were given: pipelines go side by side.
+func TestAnswersOutOfOrderAreNoJumps(t *testing.T) {
+	base := time.Unix(1_700_000_000, 0)
+	var clock Clock
+	for _, from := range []time.Duration{0, 10 * sec, 5 * sec, 20 * sec, 15 * sec} {
+		if !clock.Add(base.Add(from+from/100), from, from+time.Millisecond) {
+			t.Errorf("a jump after %v", from)
 		}
 	}
 }

@@ -128,7 +128,7 @@ func (g *Gate) Look() admission.Look {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return admission.Look{
-		Connected: g.runID != "" && g.fake.reachable(), RunID: g.runID, Marker: g.marker, Standing: g.standing, Jumped: g.jumped, ClockSeen: g.seen,
+		Connected: g.runID != "" && g.fake.reachable(), RunID: g.runID, Marker: g.marker, Standing: g.standing, Jumped: g.jumped, ClockSeen: g.seen, Moved: g.clock.Moved(),
 	}
 }
 

@@ -113,11 +113,11 @@ var memory = []breach{
 var clocks = []breach{
 	{
 		rule: "a clock's jump does not matter", file: "quorum/admission/clock.go", pkg: admissionPkg,
-		old: "jump = 100 * time.Millisecond", new: "jump = 100 * time.Hour",
+		old: "jump = 20 * time.Millisecond", new: "jump = 100 * time.Hour",
 		tests: []string{"TestClocksThatJumpOrRunWrongAreFound", "TestBackendWhoseClockJumpedIsRefilled"},
 	}, {
 		rule: "our own clock's jump takes everybody's vote", file: "quorum/admission/clock.go", pkg: admissionPkg,
-		old: "len(same) > 1 && 2*len(same) > len(looks) && !k.denied(looks, same) {", new: "len(same) > len(looks) {",
+		old: "len(same) > 1 && 2*len(same) > len(looks) && k.agreed(looks, same) {", new: "len(same) > len(looks) {",
 		tests: []string{"TestJumpOfOurOwnClockTakesNobodysVote"},
 	}, {
 		rule: "a source whose clock jumped is read from", file: "quorum/admission/sources.go", pkg: admissionPkg,
@@ -125,7 +125,7 @@ var clocks = []breach{
 		tests: []string{"TestRefillTrustsNoSourceWhoseClockJumps"},
 	}, {
 		rule: "jumps that other clocks deny are taken for our own", file: "quorum/admission/clock.go", pkg: admissionPkg,
-		old: "&& !k.denied(looks, same) {", new: "{",
+		old: "&& k.agreed(looks, same) {", new: "{",
 		tests: []string{"TestJumpsThatOtherClocksDenyAreNotOurs"},
 	}, {
 		rule: "a backend whose clock jumped goes on voting", file: "proxy/lane/standing.go", pkg: lanePkg,
