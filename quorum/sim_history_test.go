@@ -136,6 +136,7 @@ func runHistory(t *testing.T, p plan) (events []event, complaints []string) {
 func (h *history) build() {
 	r := rand.New(rand.NewPCG(h.seed, 1))
 	for i, f := range h.fakes {
+		f.TakeTurns(i)
 		f.SetDelay(time.Duration(r.IntN(2000))*time.Microsecond/h.near, time.Duration(r.IntN(2000))*time.Microsecond/h.near)
 		f.SetJitter(time.Duration(r.IntN(3000)) * time.Microsecond / h.near)
 		if h.drift { // within 1 %, the first as fast and the second as slow as can be
@@ -158,6 +159,9 @@ func (h *history) build() {
 		g, ways := link(h.seed<<8+uint64(i), 2*ms/h.near, delays, change)
 		h.groups = append(h.groups, g)
 		links = append(links, ways)
+	}
+	for i, l := range h.links {
+		l.TakeTurns(len(h.fakes) + i)
 	}
 	h.planFaults(r, links)
 	if h.forgets {
@@ -230,7 +234,7 @@ func (h *history) planFaults(r *rand.Rand, links [][]*quorumtest.Link) {
 // fail lets the faults happen.
 func (h *history) fail() {
 	for _, f := range h.faults {
-		time.Sleep(f.at - time.Since(h.began))
+		time.Sleep(time.Until(quorumtest.Turn(quorumtest.Players-1, h.began.Add(f.at))))
 		h.note(event{client: -1, op: f.what, call: f.at, end: f.at})
 		f.do()
 	}

@@ -21,14 +21,16 @@ import (
 // in some hundreds has two holders, and so with any of several values copied instead of
 // a block put there.
 func TestSimulationOfBackendsThatForget(t *testing.T) {
-	simulate(t, 2, func(p *plan) {
-		p.forgets = true
-		// Several groups, one key that is held for long, on a bare majority as often as can
-		// be; little else happens.
-		p.groups, p.clients, p.locks, p.restless = 2+p.groups%2, 3+p.clients%3, 1, 1
-		p.backends = []int{3, 3, 5, 5, 7}[p.seed%5]
-		p.span, p.think, p.near = 800*ms, 20*ms, 4
-	})
+	simulate(t, 2, (*plan).forget)
+}
+
+// forget makes it a history of backends that forget, with several groups, and one key
+// that is held for long, on a bare majority as often as can be; little else happens.
+func (p *plan) forget() {
+	p.forgets = true
+	p.groups, p.clients, p.locks, p.restless = 2+p.groups%2, 3+p.clients%3, 1, 1
+	p.backends = []int{3, 3, 5, 5, 7}[p.seed%5]
+	p.span, p.think, p.near = 800*ms, 20*ms, 4
 }
 
 // briefVotes is how long votes are waited for where backends forget. It is several times

@@ -141,7 +141,11 @@ func (r *refill) readSources(ctx context.Context, keys []quorum.Key) ([][]quorum
 // fillFromSources settles every key that enough sources have to the end.
 func (r *refill) fillFromSources(ctx context.Context) error {
 	scanned := 0
-	for i, s := range r.sources {
+	for i := range r.members { // in order, so that a simulation repeats
+		s, ok := r.sources[i]
+		if !ok {
+			continue
+		}
 		if err := r.fill(ctx, i); err == nil {
 			if text, err := marker(ctx, s); err == nil && text == s.text && !r.jumped(s) {
 				scanned++

@@ -56,6 +56,7 @@ type Fake struct {
 	owed      []quorum.Debt  // kept for when the server can be reached
 	swallowed []quorum.Voter // rounds that get no answer until the mode ends
 	replies   []reply        // in order
+	turns     turns
 }
 
 // request is a call, or a debt, on its way to the server.
@@ -211,21 +212,26 @@ func (f *Fake) run() {
 // step does what is due: it gives the replies to deliver, and the time at which
 // there is more to do, zero if that depends on somebody else.
 func (f *Fake) step(now time.Time) (due []reply, next time.Time) {
-	ready := func() bool { return len(f.queue) > 0 && f.queue[0].sent && f.mode != Frozen }
-	for ready() && !f.queue[0].due.After(now) {
+	for len(f.queue) > 0 && f.queue[0].sent && f.mode != Frozen {
+		if next = f.turns.next(f.queue[0].due, now); next.After(now) {
+			break
+		}
 		r := f.queue[0]
-		f.queue = f.queue[1:]
+		f.queue, next = f.queue[1:], time.Time{}
+		f.turns.last = now
 		f.arrive(r, now)
 	}
-	for len(f.replies) > 0 && !f.replies[0].due.After(now) {
+	for len(f.replies) > 0 {
+		at := f.turns.next(f.replies[0].due, now)
+		if at.After(now) && !f.closed {
+			if next.IsZero() || at.Before(next) {
+				next = at
+			}
+			break
+		}
 		due = append(due, f.replies[0])
 		f.replies = f.replies[1:]
-	}
-	if ready() {
-		next = f.queue[0].due
-	}
-	if len(f.replies) > 0 && (next.IsZero() || f.replies[0].due.Before(next)) {
-		next = f.replies[0].due
+		f.turns.last = now
 	}
 	return due, next
 }

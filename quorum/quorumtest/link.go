@@ -23,6 +23,7 @@ type Link struct {
 	held          time.Time // nothing arrives before
 	queue         []parcel  // in order; bounded by what its group has under way
 	closed        bool
+	turns         turns
 }
 
 // parcel is a call, or a debt, on its way.
@@ -125,9 +126,10 @@ func (l *Link) take(now time.Time) (arrived []parcel, next time.Time, closed boo
 		if l.held.After(next) {
 			next = l.held
 		}
-		if next.After(now) && !l.closed {
+		if next = l.turns.next(next, now); next.After(now) && !l.closed {
 			return arrived, next, false
 		}
+		l.turns.last = now
 		arrived = append(arrived, l.queue[0])
 		l.queue = l.queue[1:]
 	}
