@@ -15,8 +15,8 @@ import (
 
 // healTime is how long proxies and backends may take to find together again after the
 // last fault: a backend that forgot needs more than a second, and one whose clock was
-// wrong again after it had been noticed has to show for ten seconds that it is right.
-const healTime = 30 * time.Second
+// set has to show a while that it is right.
+const healTime = 20 * time.Second
 
 // world is the processes of one history.
 type world struct {

@@ -95,6 +95,11 @@ func (k *Keeper) clocks(ctx context.Context, looks []Look) {
 		case !look.Connected || !look.Jumped:
 			s.jumped = time.Time{}
 			continue
+		case look.Standing == Learning && now.Before(s.trial) && !s.busy: // it goes on
+			s.trial = now.Add(s.steady)
+			s.notTill = s.trial
+			k.members[i].ResetClock()
+			continue
 		case s.jumped.IsZero():
 			s.jumped = now
 			for _, m := range k.members {
@@ -169,7 +174,7 @@ func (k *Keeper) demote(ctx context.Context, i int, s *state, now time.Time) {
 	if s.steady = min(max(k.cfg.Steady, 2*s.steady), steadyMax); now.Sub(s.lastJump) > 2*steadyMax {
 		s.steady = k.cfg.Steady
 	}
-	s.lastJump = now
+	s.lastJump, s.trial = now, now.Add(s.steady)
 	steady := s.steady
 	k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) {
 		m := k.members[i]

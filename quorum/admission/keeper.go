@@ -94,6 +94,7 @@ type state struct {
 	backoff  time.Duration
 	jumped   time.Time     // when its clock was seen to have jumped; zero if that is dealt with
 	steady   time.Duration // how long a clock that has jumped must be right
+	trial    time.Time     // until when it must be
 	lastJump time.Time
 }
 

@@ -69,8 +69,29 @@ func TestAnOrderIsFoundForWhatMayBe(t *testing.T) {
 			}
 		})
 	}
-	gone := []history.Op{a, seeing("", 40, 50)}
-	if v := linear(gone, true); len(v.complaints) != 0 {
-		t.Errorf("where memory was lost: %+v", v)
+}
+
+// What may be where backends forget, and nowhere else.
+func TestLostMemoryExplainsMore(t *testing.T) {
+	a, b := on(history.Acquire, "a", 0, 10, history.Done), on(history.Acquire, "b", 31, 35, history.Done)
+	failed, released := on(history.Release, "a", 20, 30, history.Failed), on(history.Release, "b", 40, 45, history.Done)
+	for name, c := range map[string]struct {
+		ops          []history.Op
+		whereItsLost bool
+	}{
+		"gone too early":                            {[]history.Op{a, seeing("", 40, 50)}, true},
+		"back after a release that failed":          {[]history.Op{a, failed, b, released, on(history.Release, "a", 50, 60, history.Done)}, true},
+		"seen back after a release that failed":     {[]history.Op{a, failed, b, released, seeing("a", 50, 60)}, true},
+		"extended after a release that failed":      {[]history.Op{a, failed, b, released, on(history.Extend, "a", 50, 60, history.Done)}, true},
+		"back while another holds it":               {[]history.Op{a, failed, b, seeing("a", 50, 60), seeing("b", 70, 80)}, false},
+		"extended while another holds it":           {[]history.Op{a, failed, b, on(history.Extend, "a", 50, 60, history.Done)}, false},
+		"back after a release that was carried out": {[]history.Op{a, on(history.Release, "a", 20, 30, history.Done), seeing("a", 50, 60)}, false},
+	} {
+		if v := linear(c.ops, true); (len(v.complaints) == 0) != c.whereItsLost {
+			t.Errorf("%s, where memory is lost: %+v", name, v)
+		}
+		if v := linear(c.ops, false); len(v.complaints) == 0 {
+			t.Errorf("%s: an order was found where nothing is lost", name)
+		}
 	}
 }

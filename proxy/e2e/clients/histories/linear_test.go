@@ -1,6 +1,7 @@
 package histories
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -97,16 +98,22 @@ type lock struct {
 type step struct {
 	history.Op
 	end       time.Duration // its latest moment
-	givenBack time.Duration // of Acquire: when a release of unknown outcome may have ended it
+	givenBack time.Duration // when a release of unknown outcome may have ended the lock it is about
 }
 
-// lockModel is a lock whose time runs out at an unknown moment after its ttl.
+// lockModel is a lock whose time runs out at an unknown moment after its ttl. Where
+// memory is lost, a lock whose release has failed may come back before that, while
+// nobody else holds it: a few backends still have it, and those that have forgotten
+// learn of it from them.
 func lockModel(lost bool) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return lock{} },
 		Step: func(state, input, _ any) (bool, any) {
 			l, s := state.(lock), input.(step)
 			gone := l.token == "" || l.until <= s.end // it may be, by this step
+			if lost && gone && s.givenBack < s.end && s.about() != "" {
+				l = lock{s.about(), s.end}
+			}
 			switch {
 			case s.Kind == history.Acquire:
 				return gone, lock{s.Token, min(s.Call+s.TTL, s.givenBack)}
@@ -126,6 +133,17 @@ func lockModel(lost bool) porcupine.Model {
 			}
 		},
 	}
+}
+
+// about is the token of the lock that a step shows to be held, "" for none.
+func (s step) about() string {
+	switch {
+	case s.Kind == history.Look:
+		return s.Seen
+	case (s.Kind == history.Release || s.Kind == history.Extend) && s.Outcome == history.Done:
+		return s.Token
+	}
+	return ""
 }
 
 // lockOps are the operations that say something of a lock's state, and how many of
@@ -152,7 +170,7 @@ func lockOps(ops []history.Op) (all []porcupine.Operation, open int) {
 	}
 	for _, o := range ops {
 		s := step{Op: o, end: o.Return, givenBack: time.Hour}
-		if at, ok := givenBack[o.Token]; ok {
+		if at, ok := givenBack[cmp.Or(o.Token, o.Seen)]; ok {
 			s.givenBack = at
 		}
 		switch o.Kind {
