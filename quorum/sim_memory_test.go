@@ -30,7 +30,7 @@ func (p *plan) forget() {
 	p.forgets = true
 	p.groups, p.clients, p.locks, p.restless = 2+p.groups%2, 3+p.clients%3, 1, 1
 	p.backends = []int{3, 3, 5, 5, 7}[p.seed%5]
-	p.span, p.think, p.near = 800*ms, 20*ms, 4
+	p.span, p.think, p.near = time.Duration(350+150*(p.seed%3))*ms, 20*ms, 4
 }
 
 // briefVotes is how long votes are waited for where backends forget. It is several times

@@ -123,7 +123,7 @@ func (p *Plan) suspectKinds() []Kind {
 }
 
 // hurried tells whether there are clocks that end locks too early.
-func (p *Plan) hurried() bool { return p.Clocks && p.Memory == Lost }
+func (p Plan) hurried() bool { return p.Clocks && p.Memory == Lost }
 
 // line adds faults like the one given, of kinds drawn by chance, with about the given
 // time between them. A clock is set once at most.
@@ -142,6 +142,9 @@ func (p *Plan) line(r *rand.Rand, calm time.Duration, kinds []Kind, like Fault) 
 		}
 	}
 }
+
+// Restarts tells whether a backend restarts, or forgets: either way it may have forgotten.
+func (p Plan) Restarts() bool { return p.has(Kill, Wipe, Tear, Flush, Forward) || p.hurried() }
 
 // has tells whether the plan has a fault of one of the kinds.
 func (p Plan) has(kinds ...Kind) bool {

@@ -25,9 +25,14 @@ type verdict struct {
 	complaints []string
 }
 
-// linear looks for an order of the operations on each key. If memory was lost, locks
-// may be gone before their time.
-func linear(ops []history.Op, lost bool) (v verdict) {
+// memory is what the backends of a history did to what they held.
+type memory struct {
+	lost    bool // some forgot: locks may be gone before their time
+	doubted bool // some restarted, and were told what they may have forgotten
+}
+
+// linear looks for an order of the operations on each key.
+func linear(ops []history.Op, backends memory) (v verdict) {
 	byLock := map[string][]history.Op{}
 	byCounter := map[string][]history.Op{}
 	for _, o := range ops {
@@ -47,7 +52,7 @@ func linear(ops []history.Op, lost bool) (v verdict) {
 			v.skipped++
 			continue
 		}
-		v.search(key, lockModel(lost), history)
+		v.search(key, lockModel(backends), history)
 	}
 	for key, ops := range byCounter {
 		v.search(key, counterModel, counterOps(ops))
@@ -101,17 +106,16 @@ type step struct {
 	givenBack time.Duration // when a release of unknown outcome may have ended the lock it is about
 }
 
-// lockModel is a lock whose time runs out at an unknown moment after its ttl. Where
-// memory is lost, a lock whose release has failed may come back before that, while
-// nobody else holds it: a few backends still have it, and those that have forgotten
-// learn of it from them.
-func lockModel(lost bool) porcupine.Model {
+// lockModel is a lock whose time runs out at an unknown moment after its ttl. A
+// lock whose release has failed may come back before that, while nobody else holds it: a
+// few backends still have it, and those whose memory is in doubt learn of it from them.
+func lockModel(backends memory) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return lock{} },
 		Step: func(state, input, _ any) (bool, any) {
 			l, s := state.(lock), input.(step)
 			gone := l.token == "" || l.until <= s.end // it may be, by this step
-			if lost && gone && s.givenBack < s.end && s.about() != "" {
+			if backends.doubted && gone && s.givenBack < s.end && s.about() != "" {
 				l = lock{s.about(), s.end}
 			}
 			switch {
@@ -120,12 +124,12 @@ func lockModel(lost bool) porcupine.Model {
 			case s.Kind == history.Look && s.Seen != "":
 				return l.token == s.Seen, l
 			case s.Kind == history.Look:
-				return gone || lost, lock{}
+				return gone || backends.lost, lock{}
 			case s.Outcome == history.Refused:
 				if l.token != s.Token {
 					return true, l
 				}
-				return gone || lost, lock{}
+				return gone || backends.lost, lock{}
 			case s.Kind == history.Release:
 				return l.token == s.Token, lock{}
 			default: // an extension, after which a release may still have ended it
