@@ -70,12 +70,17 @@ func admissionConfig() admission.Config {
 func (h *history) admit(t *testing.T) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var keepers sync.WaitGroup
-	for _, gates := range h.gates {
+	for g, gates := range h.gates {
 		members := make([]admission.Member, len(gates))
-		for i, g := range gates {
-			members[i] = g
+		for i, gate := range gates {
+			members[i] = gate
 		}
-		keepers.Go(func() { admission.NewKeeper(members, admissionConfig()).Run(ctx) })
+		cfg := admissionConfig()
+		cfg.Report = func(e admission.Event) {
+			at := time.Since(h.began)
+			h.note(event{client: -1, op: fmt.Sprintf("group %d says of %d: %s", g, e.Backend, e.Text), call: at, end: at})
+		}
+		keepers.Go(func() { admission.NewKeeper(members, cfg).Run(ctx) })
 	}
 	for wait := 0; h.votes() < len(h.gates)*len(h.fakes); wait++ {
 		if time.Sleep(10 * ms); wait > 500 {

@@ -26,11 +26,13 @@ const (
 type wrote struct {
 	key    quorum.Key
 	stored quorum.Stored
+	gone   time.Time // since when no source has the copied value; zero while one may
 }
 
 // lookAgain looks again at what a refilled backend was given. A block becomes what by
-// then can be told; a copy goes if no source has its value any more: its lock was
-// released while it was copied. While a block is there, the backend has not voted under
+// then can be told; a copy goes if no source has had its value for as long as any
+// operation's votes count: its lock was released while it was copied, and the release is
+// not still on its way to here, where it must find what it takes away. While a block is there, the backend has not voted under
 // that key since it lost its memory, so that the rule of the refill goes on to hold; and
 // a value that is on no source is nobody's lock.
 func (r *refill) lookAgain(ctx context.Context) {
@@ -53,7 +55,7 @@ func (r *refill) lookAgain(ctx context.Context) {
 				still = page
 			}
 			for _, w := range still {
-				if w.stored.IsBlock() || look < copyLooks {
+				if w.stored.IsBlock() || look < copyLooks || !w.gone.IsZero() {
 					left = append(left, w)
 				}
 			}
@@ -86,10 +88,18 @@ func (r *refill) lookAgainAt(ctx context.Context, page []wrote) (left []wrote, e
 		perhaps := s.elsewhere || v.action == raise ||
 			slices.ContainsFunc(others, func(h quorum.Held) bool { return h.Stored.IsBlock() })
 		if w.stored.IsBlock() && v.action == block || !w.stored.IsBlock() && perhaps {
+			w.gone = time.Time{}
 			left = append(left, w)
 			continue
 		}
 		if !w.stored.IsBlock() {
+			if w.gone.IsZero() {
+				w.gone = time.Now()
+			}
+			if time.Since(w.gone) < r.quiet {
+				left = append(left, w)
+				continue
+			}
 			v = verdict{} // the copy goes, whatever the others have instead
 		}
 		change, _ := v.change(w.key, sight{held: now[k], noted: true})
@@ -107,7 +117,7 @@ func (r *refill) lookAgainAt(ctx context.Context, page []wrote) (left []wrote, e
 	// look finds.
 	for i, a := range answers {
 		if w := ops[i].(quorum.Commit).Writes[0]; a.Vote == quorum.Granted && w.Kind == quorum.Put {
-			left = append(left, wrote{w.Key, w.Stored}) // a copy by now
+			left = append(left, wrote{key: w.Key, stored: w.Stored}) // a copy by now
 		}
 	}
 	return left, nil

@@ -66,7 +66,8 @@
 //     [TestBlockEndsWhenTheContentionIsOver, TestBlockOfASlowerProxyEndsToo]
 //
 //   - A10. A copy whose value is on no source any more goes soon: its lock was released
-//     while it was copied, and the release may have come before it.
+//     while it was copied, and the release may have come before it. Not before the quiet
+//     period is over, though: a release that comes after it must find what it takes.
 //     [TestCopyOfAReleasedLockGoes]
 //
 // # A new group, and one that has lost too much

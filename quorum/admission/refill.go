@@ -235,7 +235,7 @@ func (r *refill) apply(ctx context.Context, ops []quorum.Op, keys []quorum.Key) 
 			r.settled(keys[i])
 			r.filled++
 			if op.Writes[0].Kind == quorum.Put && len(r.wrote) < maxWrote {
-				r.wrote = append(r.wrote, wrote{keys[i], op.Writes[0].Stored})
+				r.wrote = append(r.wrote, wrote{key: keys[i], stored: op.Writes[0].Stored})
 			}
 		case a.FailedGuard == len(op.Guards)-1:
 			return nil, errMoved

@@ -224,7 +224,13 @@ func TestCopyOfAReleasedLockGoes(t *testing.T) {
 			r.fakes[i].Remove("released")
 			r.fakes[i].Plant("next", "d"+tag, 20*time.Second)
 		}
-		if took := p.await("the copies go", func() bool { return r.holds(4, "released") == "" && r.holds(4, "next") == "" }); took > time.Second {
+		// A release that has reached the others may reach this one as late as its votes count.
+		took := p.await("a copy goes", func() bool { return r.holds(4, "released") == "" || r.holds(4, "next") == "" })
+		if took < p.cfg.Quiet {
+			t.Errorf("a copy went after %v: before a release that was on its way must have come", took)
+		}
+		took += p.await("the copies go", func() bool { return r.holds(4, "released") == "" && r.holds(4, "next") == "" })
+		if took > time.Second {
 			t.Errorf("after %v", took)
 		}
 		time.Sleep(5 * time.Second)

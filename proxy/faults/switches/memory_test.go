@@ -103,6 +103,10 @@ var memory = []breach{
 		old: "if a := r.answers[i]; a.Vote == Granted && !a.Held[key].Stored.IsBlock() {", new: "if a := r.answers[i]; a.Vote == Granted {",
 		tests: []string{"TestBlockIsNoAnswer"},
 	}, {
+		rule: "a copy goes before the release that is on its way", file: "quorum/admission/again.go", pkg: admissionPkg,
+		old: "if time.Since(w.gone) < r.quiet {", new: "if false {",
+		tests: []string{"TestCopyOfAReleasedLockGoes"},
+	}, {
 		rule: "a block says that a lock is not its owner's", file: "quorum/round.go", pkg: quorumPkg,
 		old: "if r.unknowing(answer) {", new: "if r.unknowing(answer) && false {",
 		tests: []string{"TestBlockIsNoAnswer"},
