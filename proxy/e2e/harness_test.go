@@ -133,7 +133,12 @@ func (w *world) extend(wanted any, key, token, millis string) {
 // must be running.
 func (w *world) gone(backends redistest.Group, keys ...string) {
 	w.t.Helper()
-	redistest.Settles(w.t, 200*time.Millisecond, 2*time.Second, fmt.Sprintf("%v gone from the backends", keys), func() bool {
+	w.goneWithin(2*time.Second, backends, keys...)
+}
+
+func (w *world) goneWithin(most time.Duration, backends redistest.Group, keys ...string) {
+	w.t.Helper()
+	redistest.Settles(w.t, 200*time.Millisecond, most, fmt.Sprintf("%v gone from the backends", keys), func() bool {
 		return !slices.ContainsFunc(keys, func(key string) bool { return backends.Holding(key) > 0 })
 	})
 }
