@@ -57,10 +57,10 @@ func (s *session) askAgain(ctx context.Context) error {
 }
 
 // cmd is the command that carried an item.
-func (s *session) cmd(i int) *redis.Cmd { return &s.cmds[s.places[i].command] }
+func (s *session) cmd(i int) sent { return s.sent[s.places[i].command] }
 
 // second is the answer to an item that took two commands.
-func (s *session) second(op quorum.Op, first, cmd *redis.Cmd) quorum.Answer {
+func (s *session) second(op quorum.Op, first, cmd sent) quorum.Answer {
 	if refused(first) {
 		answer, _ := s.dialect.decode(op, cmd, 0)
 		return answer
@@ -82,8 +82,10 @@ func (s *session) deliver(it item, answer quorum.Answer) {
 		}
 		return
 	}
-	if why := refusesWrites(answer.Err); why != "" {
-		s.lane.warn(WarnWrites, why)
+	if answer.Err != nil {
+		if why := refusesWrites(answer.Err); why != "" {
+			s.lane.warn(WarnWrites, why)
+		}
 	}
 	if answer.Vote != quorum.Failed && !(s.counts && s.right.covers(it.call.Op)) {
 		answer = quorum.Answer{Vote: quorum.Failed, Err: errLearner}
@@ -97,7 +99,7 @@ func (s *session) deliver(it item, answer quorum.Answer) {
 // lost is the first trouble with the connection itself, as opposed to an error that
 // the backend replied; but a reply that says that the backend is not what it was is
 // trouble too. The next greeting finds out what it is now.
-func lost(before error, cmd *redis.Cmd) error {
+func lost(before error, cmd sent) error {
 	err := cmd.Err()
 	if before != nil || err == nil || isReply(err) && !turned(err) {
 		return before

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
-
 	"redlockproxy/quorum"
 )
 
@@ -22,9 +20,6 @@ type place struct{ command, part int }
 // item. What ownerScript does comes first, together, unless it would overtake an item
 // of the same key; behind it come the items that have a command of their own, in their
 // order. So for each key the order stays what it was in the queue (quorum I6).
-//
-// First is the better place: go-redis examines at length what error the first command
-// of a pipeline has, and the null of a granted acquisition is one to it.
 func (s *session) compose() [][]any {
 	s.ops = s.ops[:0]
 	for _, it := range s.items {
@@ -117,7 +112,7 @@ func ownersCall(calls [][]any) []any {
 // refused tells whether a backend has turned a script away before it ran: it does not
 // have it, or the proxy's user may not touch one of several keys. That is perhaps not
 // this item's, and nobody is to lose a release because of what somebody else sent.
-func refused(cmd *redis.Cmd) bool {
+func refused(cmd sent) bool {
 	return isNoScript(cmd.Err()) || isNoPermission(cmd.Err()) && isTogether(cmd)
 }
 
@@ -126,7 +121,7 @@ func isNoPermission(err error) bool {
 }
 
 // isTogether tells whether a command calls a script for more than one item.
-func isTogether(cmd *redis.Cmd) bool {
+func isTogether(cmd sent) bool {
 	args := cmd.Args()
 	return len(args) > 2 && args[1] == ownerScript.digest && args[2] != 1
 }

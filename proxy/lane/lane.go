@@ -240,6 +240,13 @@ func (l *Lane) signal() {
 	}
 }
 
+// waiting is how many requests and debts are in the queue.
+func (l *Lane) waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.queue)
+}
+
 // take removes from the queue what goes into one batch, and leaves out what is
 // too late for it.
 func (l *Lane) take(batch []item) []item {

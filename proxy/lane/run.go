@@ -75,9 +75,7 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 		}
 		select {
 		case <-l.wake:
-			// Whoever else can run now goes first: what they send joins this batch.
-			// Without load nobody else can, and this costs nothing.
-			runtime.Gosched()
+			l.gather()
 			err = s.batch(ctx)
 		case <-tick.C:
 			l.again()
@@ -96,6 +94,22 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	}
 	l.down(err)
 	return err
+}
+
+// gathering bounds how often a batch waits for more.
+const gathering = 4
+
+// gather lets everybody else who can run go first, as long as that adds to the batch:
+// the fewer the batches, the fewer the system calls, here and at the backend. Without
+// load nobody else can run, and this costs nothing.
+func (l *Lane) gather() {
+	for n, more := 0, l.waiting(); n < gathering; n++ {
+		before := more
+		runtime.Gosched()
+		if more = l.waiting(); more == before {
+			return
+		}
+	}
 }
 
 // probeEvery is how often the connection is tried. On an idle one, a backend that has
@@ -129,7 +143,11 @@ type session struct {
 	places []place             // of each item
 	alone  []bool              // of each item: it has a command of its own
 	before map[quorum.Key]bool // keys of items that come before and are alone
-	cmds   []redis.Cmd
+
+	// The commands that were sent, and where they are.
+	sent     []sent
+	cmds     []redis.Cmd
+	attempts []attempt
 
 	used   time.Time // when something was sent last
 	looked time.Time // when the backend was last asked what it is
@@ -159,21 +177,40 @@ func (s *session) batch(ctx context.Context) error {
 
 	pipe := s.conn.Pipeline()
 	commands := s.compose()
-	s.cmds = slices.Grow(s.cmds[:0], len(commands))[:len(commands)]
-	for i, words := range commands {
-		s.cmds[i] = *redis.NewCmd(ctx, words...)
-		_ = pipe.Process(ctx, &s.cmds[i]) // only queues it
+	s.sent = s.sent[:0]
+	s.cmds = slices.Grow(s.cmds[:0], len(commands))
+	s.attempts = slices.Grow(s.attempts[:0], len(commands))
+	for _, words := range commands {
+		s.queue(ctx, pipe, words)
 	}
 	end := s.addLast(ctx, pipe)
 	trouble := exec(ctx, pipe)
+	for i := range s.attempts {
+		s.attempts[i].read()
+	}
 	s.counts = s.see(end)
 	if s.lane.cfg.RoundTrip != nil {
 		s.lane.cfg.RoundTrip(time.Since(s.used))
 	}
-	for i := range s.cmds {
-		stamp(&s.cmds[i], trouble)
+	for _, cmd := range s.sent {
+		stamp(cmd, trouble)
 	}
 	return s.askAgain(ctx)
+}
+
+// queue adds a command to a pipeline. There is room for it.
+func (s *session) queue(ctx context.Context, pipe redis.Pipeliner, words []any) {
+	if isAttempt(words) {
+		s.attempts = append(s.attempts, newAttempt(ctx, words))
+		cmd := &s.attempts[len(s.attempts)-1]
+		_ = pipe.Process(ctx, &cmd.RawCmd) // only queues it
+		s.sent = append(s.sent, cmd)
+		return
+	}
+	s.cmds = append(s.cmds, *redis.NewCmd(ctx, words...))
+	cmd := &s.cmds[len(s.cmds)-1]
+	_ = pipe.Process(ctx, cmd)
+	s.sent = append(s.sent, cmd)
 }
 
 // prepared is an operation's words, for the backends of one dialect.
@@ -216,7 +253,7 @@ func exec(ctx context.Context, pipe redis.Pipeliner) error {
 
 // stamp gives a command the trouble that it met: go-redis leaves commands without an
 // error that it could not send at all.
-func stamp(cmd *redis.Cmd, trouble error) {
+func stamp(cmd sent, trouble error) {
 	if trouble != nil && cmd.Err() == nil && cmd.Val() == nil { // null would have an error
 		cmd.SetErr(trouble)
 	}

@@ -127,7 +127,7 @@ func commitArgs(op quorum.Commit) (keys []quorum.Key, args []any) {
 // decode makes the answer to an operation out of what the backend replied. again is
 // set if the backend must be asked what the key holds before the answer is whole. part
 // is the operation's place among those that share the command.
-func (d dialect) decode(op quorum.Op, cmd *redis.Cmd, part int) (answer quorum.Answer, again bool) {
+func (d dialect) decode(op quorum.Op, cmd sent, part int) (answer quorum.Answer, again bool) {
 	v, err := cmd.Result()
 	if err != nil && !isReply(err) {
 		return failed(err), false

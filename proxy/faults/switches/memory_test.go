@@ -13,19 +13,21 @@ var memory = []breach{
 	}, {
 		rule: "the marker is read before the votes", file: "proxy/lane/run.go", pkg: lanePkg,
 		old: `	commands := s.compose()
-	s.cmds = slices.Grow(s.cmds[:0], len(commands))[:len(commands)]
-	for i, words := range commands {
-		s.cmds[i] = *redis.NewCmd(ctx, words...)
-		_ = pipe.Process(ctx, &s.cmds[i]) // only queues it
+	s.sent = s.sent[:0]
+	s.cmds = slices.Grow(s.cmds[:0], len(commands))
+	s.attempts = slices.Grow(s.attempts[:0], len(commands))
+	for _, words := range commands {
+		s.queue(ctx, pipe, words)
 	}
 	end := s.addLast(ctx, pipe)
 `,
 		new: `	commands := s.compose()
 	end := s.addLast(ctx, pipe)
-	s.cmds = slices.Grow(s.cmds[:0], len(commands))[:len(commands)]
-	for i, words := range commands {
-		s.cmds[i] = *redis.NewCmd(ctx, words...)
-		_ = pipe.Process(ctx, &s.cmds[i]) // only queues it
+	s.sent = s.sent[:0]
+	s.cmds = slices.Grow(s.cmds[:0], len(commands))
+	s.attempts = slices.Grow(s.attempts[:0], len(commands))
+	for _, words := range commands {
+		s.queue(ctx, pipe, words)
 	}
 `,
 		run: "VoteIsLost|MarkerIsRead", tests: []string{"TestMarkerIsReadBehindTheVotes"},
