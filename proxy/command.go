@@ -111,11 +111,17 @@ func subcommandInfos(name string) resp.Reply {
 }
 
 func commandKeys(args []string) resp.Reply {
-	if _, err := resp.Check(args); err != nil {
+	info, err := resp.Check(args)
+	switch {
+	case err == resp.WrongArity(info.Name) && info.Keyed():
+		return resp.ErrKeysArity
+	case err == resp.WrongArity(info.Name):
+		return resp.ErrNoKeys
+	case err != nil:
 		return resp.ErrNoSuchCommand
 	}
 	keys := resp.Keys(args)
-	if len(keys) == 0 {
+	if len(keys) == 0 && info.Flags&resp.NoMandatoryKeys == 0 {
 		return resp.ErrNoKeys
 	}
 	list := resp.Array{}

@@ -1,6 +1,7 @@
 package quorum_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -128,7 +129,9 @@ func runHistory(t *testing.T, p plan) (events []event, complaints []string) {
 		events = h.events
 		complaints = append(complaints, checkAll(h.events)...)
 	})
-	slices.SortStableFunc(events, func(a, b event) int { return int(a.call - b.call) })
+	slices.SortFunc(events, func(a, b event) int {
+		return cmp.Or(cmp.Compare(a.call, b.call), cmp.Compare(a.client, b.client), cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)))
+	})
 	return events, complaints
 }
 

@@ -75,23 +75,23 @@ func simulate(t *testing.T, least int, change func(p *plan)) {
 // A seed says what happens, to the nanosecond: what goes wrong and when, every delay,
 // and what each client wants; and no two things happen at the same time whose order
 // would matter. One replay in a thousand finds a goroutine that was interrupted between
-// two of them, and is another history; the next one is the same again.
+// two of them, and is another history.
 func TestSimulationRepeats(t *testing.T) {
-	const tries = 3
 	seeds := max(uint64(*historiesFlag), 20)
-	for name, change := range map[string]func(*plan){"": func(*plan) {}, ", forgetting": (*plan).forget} {
+	other := 0
+	for _, change := range []func(*plan){func(*plan) {}, (*plan).forget} {
 		for seed := *fromFlag; seed < *fromFlag+seeds; seed++ {
 			p := planFor(seed)
 			change(&p)
 			first, _ := runHistory(t, p)
-			same := false
-			for try := 0; try < tries && !same; try++ {
-				again, _ := runHistory(t, p)
-				same = trace(p, again) == trace(p, first)
-			}
-			if !same {
-				t.Errorf("seed %d%s: %d replays were other histories", seed, name, tries)
+			again, _ := runHistory(t, p)
+			if trace(p, again) != trace(p, first) {
+				t.Logf("seed %d, forgetting %t: the replay was another history", seed, p.forgets)
+				other++
 			}
 		}
+	}
+	if allowed := 2 + int(seeds)/200; other > allowed {
+		t.Errorf("%d replays of %d were other histories, want %d at most", other, 2*seeds, allowed)
 	}
 }

@@ -220,6 +220,7 @@ func ErrClientOption(attribute string) Error {
 const (
 	ErrNoSuchCommand = Error("ERR Invalid command specified")
 	ErrNoKeys        = Error("ERR The command has no key arguments")
+	ErrKeysArity     = Error("ERR Invalid number of arguments specified for command")
 )
 
 // Errors of CLIENT and COMMAND; those that begin with ERR in Redis's words.

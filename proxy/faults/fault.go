@@ -101,16 +101,16 @@ func (w *world) beginBackend(f Fault) {
 	case Flush:
 		s.MustDo("FLUSHALL")
 	case Back:
-		w.check(s.Clock().Step(-f.step(w.plan)))
+		w.check(s.Clock().Step(-f.Step(w.plan)))
 	case Forward:
-		w.check(s.Clock().Step(f.step(w.plan)))
+		w.check(s.Clock().Step(f.Step(w.plan)))
 	case Rate:
 		w.check(s.Clock().Rate(f.Amount))
 	}
 }
 
-// step is how far a clock is set.
-func (f Fault) step(p Plan) time.Duration {
+// Step is how far a clock is set.
+func (f Fault) Step(p Plan) time.Duration {
 	if f.Kind == Back {
 		return time.Duration(f.Amount * float64(500*time.Millisecond))
 	}

@@ -42,6 +42,11 @@ func TestBackendThatForgotGivesNoLockAway(t *testing.T) {
 			// was not its own that jumped, the backend still votes.
 			redistest.Eventually(t, 5*time.Second, "the jump is seen", func() bool { return strings.Contains(g.proxy.Output(), "no vote until it has been right") })
 		},
+		"evicted": func(t *testing.T, g *group, s *redistest.Server) {
+			evict(t, s, "lock")
+			// The same holds until the proxy has asked again what the backend is.
+			redistest.Eventually(t, 10*time.Second, "it is seen", func() bool { return strings.Contains(g.proxy.Output(), "it has evicted keys") })
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGroup(t, settings(t, "[server]\nanswer_within = \"1s\"\n[lane]\nvote = \"450ms\"\n")...)
@@ -65,6 +70,20 @@ func TestBackendThatForgotGivesNoLockAway(t *testing.T) {
 			g.want(t, ok, "SET", "lock", "b", "NX", "PX", "30000")
 		})
 	}
+}
+
+// evict has a server drop a key for want of memory, and gives it enough again. What has
+// no ttl stays, as the marker.
+func evict(t *testing.T, s *redistest.Server, key string) {
+	t.Helper()
+	s.MustDo("CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
+	s.MustDo("CONFIG", "SET", "maxmemory", "1")
+	redistest.Eventually(t, 5*time.Second, "the key is evicted", func() bool {
+		_, _ = s.Do("SET", "some", "x", "PX", "1000")
+		return s.Get(key) == ""
+	})
+	s.MustDo("CONFIG", "SET", "maxmemory", "0")
+	s.MustDo("CONFIG", "SET", "maxmemory-policy", "noeviction")
 }
 
 // TestNumbersRiseThroughBackendsThatForgot takes numbers while backends miss some, and
@@ -177,12 +196,13 @@ func TestOneServerUnderTwoNamesIsRefused(t *testing.T) {
 	wantRefusedStart(t, "it must not vote twice", append(backends.Addrs(), again.Addr()))
 }
 
-func TestReplicasAndClusterNodesAreRefused(t *testing.T) {
+func TestBackendsThatCanNotHoldLocksAreRefused(t *testing.T) {
 	backends := redistest.StartGroup(t, 4)
 	host, port, _ := strings.Cut(backends[0].Addr(), ":")
 	for why, args := range map[string][]string{
 		"it is a replica":       {"--replicaof", host + " " + port},
 		"it is in cluster mode": {"--cluster-enabled", "yes"},
+		"it drops locks when":    {"--maxmemory", "50mb", "--maxmemory-policy", "allkeys-lru"},
 	} {
 		unfit := redistest.Start(t, redistest.Args(args...))
 		wantRefusedStart(t, why, append(backends.Addrs(), unfit.Addr()))

@@ -143,8 +143,20 @@ func (p *Plan) line(r *rand.Rand, calm time.Duration, kinds []Kind, like Fault) 
 	}
 }
 
-// Restarts tells whether a backend restarts, or forgets: either way it may have forgotten.
-func (p Plan) Restarts() bool { return p.has(Kill, Wipe, Tear, Flush, Forward) || p.hurried() }
+// Refills tells whether a backend is refilled, for whatever reason.
+func (p Plan) Refills() bool { return p.has(Kill, Wipe, Tear, Flush, Forward, Back) || p.hurried() }
+
+// Grace is how much longer than its ttl a lock may stay: for drift, a look at five
+// backends, and clocks that are set back.
+func (p Plan) Grace() time.Duration {
+	grace := p.TTL/50 + 100*time.Millisecond
+	for _, f := range p.Faults {
+		if f.Kind == Back {
+			grace += f.Step(p)
+		}
+	}
+	return grace
+}
 
 // has tells whether the plan has a fault of one of the kinds.
 func (p Plan) has(kinds ...Kind) bool {
@@ -153,7 +165,7 @@ func (p Plan) has(kinds ...Kind) bool {
 
 func (p Plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, memory lost %t: %d proxies, %d clients, ttl %s\n", p.Seed, p.Memory == Lost, p.Proxies, p.Clients, p.TTL)
+	fmt.Fprintf(&b, "seed %d, memory lost %t: %d proxies, %d clients, ttl %s, wrong clocks %t\n", p.Seed, p.Memory == Lost, p.Proxies, p.Clients, p.TTL, p.Clocks)
 	for _, f := range p.Faults {
 		fmt.Fprintln(&b, f)
 	}

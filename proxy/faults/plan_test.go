@@ -29,6 +29,9 @@ func TestPlansHaveEveryFaultAndLoseMemoryOnlyWhereTheyMay(t *testing.T) {
 				switch {
 				case f.Kind == faults.Forward:
 					early = true
+					if step := f.Step(plan); step < 200*time.Millisecond {
+						t.Errorf("seed %d: a clock is set forward by %v, which is not noticed", seed, step)
+					}
 				case f.Kind == faults.Rate && f.Amount > 1.01:
 					early = true
 					if gain := plan.TTL - time.Duration(float64(plan.TTL)/f.Amount); gain < 200*time.Millisecond {

@@ -99,12 +99,7 @@ func (s *story) settle(healed time.Duration) {
 	s.tb.Helper()
 	// What a killed proxy owed to backends stays for its ttl.
 	forgiving := s.plan.has(KillProxy) || s.plan.Memory == Lost
-	grace := s.plan.TTL/50 + 100*time.Millisecond // the allowance for drift, and a look at five backends
-	for _, f := range s.plan.Faults {
-		if f.Kind == Back {
-			grace += f.step(s.plan)
-		}
-	}
+	grace := s.plan.Grace()
 	within := time.Second
 	if s.plan.TTL != longTTL {
 		within += s.plan.TTL + grace

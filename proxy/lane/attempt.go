@@ -47,6 +47,7 @@ func (a *attempt) SetErr(err error)     { a.err = err }
 func (a *attempt) Result() (any, error) { return a.val, a.err }
 
 // parseReply reads a whole reply of the second protocol that is a text, an error or null.
+// Any other is given back as it is, and is no answer to an attempt.
 func parseReply(raw string) (any, error) {
 	line, rest, _ := strings.Cut(raw, "\r\n")
 	switch {
@@ -62,7 +63,7 @@ func parseReply(raw string) (any, error) {
 			return rest[:n], nil
 		}
 	}
-	return nil, errUnexpected
+	return []byte(raw), nil
 }
 
 // replyError is an error that a backend replied.
@@ -73,4 +74,8 @@ func (e replyError) Error() string { return string(e) }
 // RedisError implements redis.Error.
 func (replyError) RedisError() {}
 
-var _ redis.Error = replyError("")
+var (
+	_ redis.Error = replyError("")
+	_ sent        = (*attempt)(nil)
+	_ sent        = (*redis.Cmd)(nil)
+)

@@ -1,12 +1,12 @@
 package lane
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 
 	"redlockproxy/proxy/redistest"
+	"redlockproxy/quorum"
 )
 
 func TestReplyToAnAttemptIsRead(t *testing.T) {
@@ -14,26 +14,35 @@ func TestReplyToAnAttemptIsRead(t *testing.T) {
 		val any
 		err string
 	}{
-		"+OK\r\n":                   {"OK", ""},
-		"$-1\r\n":                   {nil, redis.Nil.Error()},
-		"*-1\r\n":                   {nil, redis.Nil.Error()},
-		"$0\r\n\r\n":                {"", ""},
-		"$4\r\na\r\nb\r\n":          {"a\r\nb", ""},
-		"-WRONGTYPE of a kind\r\n":  {nil, "WRONGTYPE of a kind"},
-		"":                          {nil, errUnexpected.Error()},
-		"\r\n":                      {nil, errUnexpected.Error()},
-		":1\r\n":                    {nil, errUnexpected.Error()},
-		"$9\r\nshort\r\n":           {nil, errUnexpected.Error()},
-		"$-2\r\n":                   {nil, errUnexpected.Error()},
-		"*1\r\n$1\r\na\r\n":         {nil, errUnexpected.Error()},
-		"$99999999999999999999\r\n": {nil, errUnexpected.Error()},
+		"+OK\r\n":                  {"OK", ""},
+		"$-1\r\n":                  {nil, redis.Nil.Error()},
+		"*-1\r\n":                  {nil, redis.Nil.Error()},
+		"$0\r\n\r\n":               {"", ""},
+		"$4\r\na\r\nb\r\n":         {"a\r\nb", ""},
+		"-WRONGTYPE of a kind\r\n": {nil, "WRONGTYPE of a kind"},
 	} {
 		val, err := parseReply(raw)
 		if val != want.val || (err == nil) != (want.err == "") || err != nil && err.Error() != want.err {
 			t.Errorf("%q: %v, %v; want %v, %s", raw, val, err, want.val, want.err)
 		}
-		if err != nil && !isReply(err) && !errors.Is(err, errUnexpected) {
+		if err != nil && !isReply(err) {
 			t.Errorf("%q: the error %v is no reply", raw, err)
+		}
+	}
+}
+
+// A reply of a form that no backend gives to SET is no vote, and no end of the connection.
+func TestReplyOfAnotherFormIsNoVote(t *testing.T) {
+	for _, raw := range []string{"", "\r\n", ":1\r\n", "$9\r\nshort\r\n", "$-2\r\n", "*1\r\n$1\r\na\r\n", "$99999999999999999999\r\n"} {
+		a := attempt{}
+		a.val, a.err = parseReply(raw)
+		for _, d := range []dialect{{setNXGet: true}, {}} {
+			if answer, _ := d.decode(quorum.Acquire{Key: "k"}, &a, 0); answer.Vote != quorum.Failed {
+				t.Errorf("%q is a vote: %+v", raw, answer)
+			}
+		}
+		if err := lost(nil, &a); err != nil {
+			t.Errorf("%q ends the connection: %v", raw, err)
 		}
 	}
 }

@@ -111,8 +111,8 @@ func (s *session) probe(ctx context.Context) error {
 }
 
 // lookEvery is how often an open connection is asked what the backend is: it may have
-// been configured anew, or have become a replica that nobody writes to.
-const lookEvery = 10 * time.Second
+// been configured anew, have evicted keys, or have become a replica that nobody writes to.
+const lookEvery = 2 * time.Second
 
 // lookAgain sees now and then whether the backend is still fit.
 func (s *session) lookAgain(ctx context.Context) error {
@@ -126,10 +126,12 @@ func (s *session) lookAgain(ctx context.Context) error {
 	server := pipe.Do(ctx, "INFO", "server")
 	replication := pipe.Do(ctx, "INFO", "replication")
 	memory := pipe.Do(ctx, "INFO", "memory")
+	stats := pipe.Do(ctx, "INFO", "stats")
 	if err := exec(ctx, pipe); err != nil {
 		return err
 	}
-	g := greeting(server, replication, memory)
+	g := greeting(server, replication, memory, stats)
+	s.lane.standing.notes(g)
 	if err := g.unfit(); err != nil {
 		return err
 	}

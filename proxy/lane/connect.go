@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -68,6 +69,7 @@ type Greeting struct {
 	Policy         string // maxmemory-policy
 	MaxMemory      string // bytes; 0 for no limit
 	UsedMemory     string // bytes
+	Evicted        int64  // keys that it has dropped since it was started; -1 if it does not say
 	Marker         string // the text of its marker; "" if it has none
 }
 
@@ -167,6 +169,7 @@ func (l *Lane) greet(ctx context.Context, c connection) (Greeting, error) {
 	server := pipe.Do(ctx, "INFO", "server")
 	replication := pipe.Do(ctx, "INFO", "replication")
 	memory := pipe.Do(ctx, "INFO", "memory")
+	stats := pipe.Do(ctx, "INFO", "stats")
 	mark := pipe.Do(ctx, "GET", string(admission.MarkerKey))
 	loads := make([]*redis.Cmd, len(scripts))
 	for i, script := range scripts {
@@ -181,7 +184,8 @@ func (l *Lane) greet(ctx context.Context, c connection) (Greeting, error) {
 			return Greeting{}, err
 		}
 	}
-	g := greeting(server, replication, memory)
+	g := greeting(server, replication, memory, stats)
+	l.standing.notes(g) // even if it can't be used as it is
 	var told bool
 	g.Marker, told = markerText(mark)
 	l.meet(g)
@@ -220,12 +224,17 @@ func (l *Lane) fence(ctx context.Context, c connection, g Greeting) error {
 	return nil
 }
 
-// greeting picks what matters out of two INFO replies; what the backend would not
-// tell stays empty.
-func greeting(server, replication, memory *redis.Cmd) Greeting {
+// greeting picks what matters out of the INFO replies; what the backend would not tell
+// stays empty.
+func greeting(server, replication, memory, stats *redis.Cmd) Greeting {
 	text, _ := server.Text()
 	repl, _ := replication.Text()
 	mem, _ := memory.Text()
+	stat, _ := stats.Text()
+	evicted, err := strconv.ParseInt(infoField(stat, "evicted_keys"), 10, 64)
+	if err != nil {
+		evicted = -1
+	}
 	return Greeting{
 		RunID:   infoField(text, "run_id"),
 		Version: infoField(text, "redis_version"),
@@ -233,7 +242,7 @@ func greeting(server, replication, memory *redis.Cmd) Greeting {
 		Role:    infoField(repl, "role"),
 		Policy:  infoField(mem, "maxmemory_policy"),
 
-		MaxMemory: infoField(mem, "maxmemory"), UsedMemory: infoField(mem, "used_memory"),
+		MaxMemory: infoField(mem, "maxmemory"), UsedMemory: infoField(mem, "used_memory"), Evicted: evicted,
 	}
 }
 

@@ -96,7 +96,8 @@ func (l *Lane) serve(ctx context.Context, conn connection, g Greeting, up func()
 	return err
 }
 
-// gathering bounds how often a batch waits for more.
+// gathering bounds how often a batch waits for more: where it goes on to grow after
+// that, the processors are so busy that waiting costs more than it saves.
 const gathering = 4
 
 // gather lets everybody else who can run go first, as long as that adds to the batch:
@@ -106,7 +107,7 @@ func (l *Lane) gather() {
 	for n, more := 0, l.waiting(); n < gathering; n++ {
 		before := more
 		runtime.Gosched()
-		if more = l.waiting(); more == before {
+		if more = l.waiting(); more == before || more >= l.cfg.BatchRequests {
 			return
 		}
 	}

@@ -22,7 +22,10 @@ type standing struct {
 	is        admission.Standing
 	clock     admission.Clock
 	jumped    bool
-	seen      time.Time // when the clock was last looked at
+	since     time.Time // when the clock was first looked at
+	seen      time.Time // when it was last looked at
+	evicted   int64     // how many keys runID had evicted, when that was last asked; -1 if it did not say
+	dropped   bool      // it has evicted some since it was admitted
 }
 
 // always is the token of a backend that needs no admission.
@@ -32,12 +35,32 @@ const always = "always"
 func (st *standing) meets(rule *admission.Rule, g Greeting) (right right) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.runID != g.RunID {
-		st.runID, st.clock, st.jumped = g.RunID, admission.Clock{}, false
-	}
+	st.knows(g)
 	st.connected = true
 	st.judge(rule, g.Marker)
 	return st.right(rule)
+}
+
+// notes takes how many keys a process has evicted.
+func (st *standing) notes(g Greeting) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.knows(g)
+}
+
+// knows begins anew with another process, and finds out what the same one has dropped.
+func (st *standing) knows(g Greeting) {
+	if st.runID != g.RunID {
+		st.runID, st.evicted = g.RunID, g.Evicted
+		st.reset()
+		return
+	}
+	st.dropped = st.dropped || st.evicted >= 0 && g.Evicted > st.evicted
+	st.evicted = g.Evicted
+}
+
+func (st *standing) reset() {
+	st.clock, st.since, st.jumped, st.dropped = admission.Clock{}, time.Time{}, false, false
 }
 
 func (st *standing) judge(rule *admission.Rule, text string) {
@@ -57,8 +80,7 @@ func (st *standing) sees(rule *admission.Rule, text string, shown time.Time, ask
 		st.judge(rule, text)
 	}
 	if !shown.IsZero() {
-		st.seen = time.Now().Add(asked - heard)
-		st.jumped = !st.clock.Add(shown, asked, heard) || st.jumped
+		st.watch(shown, asked, heard)
 	}
 	return st.right(rule)
 }
@@ -67,9 +89,15 @@ func (st *standing) sees(rule *admission.Rule, text string, shown time.Time, ask
 func (st *standing) shows(shown time.Time, asked, heard time.Duration) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if !st.clock.Add(shown, asked, heard) {
-		st.jumped = true
+	st.watch(shown, asked, heard)
+}
+
+func (st *standing) watch(shown time.Time, asked, heard time.Duration) {
+	st.seen = time.Now().Add(asked - heard)
+	if st.since.IsZero() {
+		st.since = st.seen
 	}
+	st.jumped = !st.clock.Add(shown, asked, heard) || st.jumped
 }
 
 // leaves ends a connection.
@@ -90,7 +118,7 @@ func (st *standing) right(rule *admission.Rule) right {
 	switch {
 	case rule == nil:
 		return right{always, true}
-	case st.is != admission.Admitted && st.is != admission.Locking || st.jumped:
+	case st.is != admission.Admitted && st.is != admission.Locking || st.jumped || st.dropped:
 		return right{}
 	}
 	return right{st.marker.Token, st.is == admission.Admitted}
@@ -110,13 +138,13 @@ func (l *Lane) Look() admission.Look {
 	l.standing.mu.Lock()
 	defer l.standing.mu.Unlock()
 	st := &l.standing
-	return admission.Look{Connected: st.connected, RunID: st.runID, Marker: st.marker, Standing: st.is, Jumped: st.jumped, ClockSeen: st.seen, Moved: st.clock.Moved()}
+	return admission.Look{Connected: st.connected, RunID: st.runID, Marker: st.marker, Standing: st.is, Jumped: st.jumped, Dropped: st.dropped, ClockSince: st.since, ClockSeen: st.seen, Moved: st.clock.Moved()}
 }
 
-// ResetClock implements admission.Member.
-func (l *Lane) ResetClock() {
+// Reset implements admission.Member.
+func (l *Lane) Reset() {
 	l.standing.mu.Lock()
-	l.standing.clock, l.standing.jumped = admission.Clock{}, false
+	l.standing.reset()
 	l.standing.mu.Unlock()
 	l.Probe()
 }
@@ -211,6 +239,8 @@ func (l *Lane) noVote() error {
 	switch look := l.Look(); {
 	case look.Jumped:
 		return errors.New("its clock jumped, or ours did")
+	case look.Dropped:
+		return errors.New("it has evicted keys")
 	case look.Standing == admission.Learning:
 		return errors.New("it is being refilled")
 	case look.Standing == admission.Locking:

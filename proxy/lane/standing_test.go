@@ -48,6 +48,34 @@ func TestLearnerGetsEveryWriteAndHasNoVote(t *testing.T) {
 	wantVote(t, ask(t, l, acquireOp("lock", "z")), quorum.Granted)
 }
 
+// Keys that were evicted take the vote with them, although the marker stays, and although
+// the backend could not be used meanwhile.
+func TestVoteIsLostWithKeysThatWereEvicted(t *testing.T) {
+	server := redistest.Start(t)
+	cfg := tcp(server.Addr())
+	cfg.Admission = &testRule
+	l := open(t, cfg)
+	admit(server, l, "AAAAAAAAAAAAAAAA")
+	eventually(t, "it votes", func() bool { return l.State() == Voter })
+	wantVote(t, ask(t, l, acquireOp("lock", "x")), quorum.Granted)
+	server.MustDo("CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
+	server.MustDo("CONFIG", "SET", "maxmemory", "1")
+	eventually(t, "it is unfit", func() bool { return l.State() == Unfit })
+	eventually(t, "the lock is evicted", func() bool {
+		_, _ = server.Do("SET", "some", "x", "PX", "1000")
+		return server.Get("lock") == ""
+	})
+	server.MustDo("CONFIG", "SET", "maxmemory", "0")
+	server.MustDo("CONFIG", "SET", "maxmemory-policy", "noeviction")
+	eventually(t, "it has no vote", func() bool { return l.State() == Learner })
+	if look := l.Look(); !look.Dropped || look.Standing != admission.Admitted || look.Votes() {
+		t.Errorf("%+v", look)
+	}
+	wantVote(t, ask(t, l, acquireOp("lock", "y")), quorum.Failed)
+	l.Reset()
+	eventually(t, "it votes again", func() bool { return l.State() == Voter })
+}
+
 // Whatever takes a backend's memory takes its vote, from the very batch in which it
 // happened, and until it is admitted anew.
 func TestVoteIsLostWithTheMemory(t *testing.T) {

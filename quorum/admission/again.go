@@ -15,8 +15,8 @@ const (
 	// was under way, which is undone in a moment, and most copies that nobody needs
 	// because their lock was released at the same time.
 	againMin, againMax = 50 * time.Millisecond, 5 * time.Second
-	// blockLooks and copyLooks are how often a block and a copy are looked at. What is
-	// left then ends with its expiry.
+	// blockLooks and copyLooks are how often a block and a copy are looked at, and a copy
+	// that is on its way out as often as a block. What is left then ends with its expiry.
 	blockLooks, copyLooks = 40, 4
 	// maxWrote is how many of them are remembered.
 	maxWrote = 1 << 20
@@ -32,9 +32,9 @@ type wrote struct {
 // lookAgain looks again at what a refilled backend was given. A block becomes what by
 // then can be told; a copy goes if no source has had its value for as long as any
 // operation's votes count: its lock was released while it was copied, and the release is
-// not still on its way to here, where it must find what it takes away. While a block is there, the backend has not voted under
-// that key since it lost its memory, so that the rule of the refill goes on to hold; and
-// a value that is on no source is nobody's lock.
+// not still on its way to here, where it must find what it takes away. While a block is
+// there, the backend has not voted under that key since it lost its memory, so that the
+// rule of the refill goes on to hold; and a value that is on no source is nobody's lock.
 func (r *refill) lookAgain(ctx context.Context) {
 	r.learning = r.admitted // the marker that must stay
 	pause := againMin

@@ -9,10 +9,10 @@ import (
 // Bounds of what a backend's clock may do.
 const (
 	// jump is how far a clock may be off what was expected, beyond what the time that
-	// the question took leaves open. Locks of two seconds and more allow for as much.
-	// Time services move a clock by less where they do not step it, and virtual machines
-	// that are not moved to another place keep theirs.
-	jump = 20 * time.Millisecond
+	// the question took leaves open. Locks of five seconds and more allow for as much.
+	// With less, a time service that corrects several backends at once would cost their
+	// votes more often than it would save a lock: that many votes are not soon replaced.
+	jump = 50 * time.Millisecond
 
 	// A clock's rate may be wrong by one per cent, as everywhere: 1/rate.
 	rate = 100
@@ -26,6 +26,10 @@ const (
 	// our own clock that jumped.
 	agree = 300 * time.Millisecond
 
+	// watched is how long a clock must have been watched to tell that it has not jumped:
+	// the lanes look at it once a second.
+	watched = 2 * time.Second
+
 	// together is how far apart the signs of one jump of our own clock may be: all
 	// backends are looked at as soon as there is the first. Jumps that are further apart
 	// are several, of several clocks.
@@ -35,10 +39,16 @@ const (
 // A Span is all that a length of time may be, from Low to High.
 type Span struct{ Low, High time.Duration }
 
+// anything is the span of what nothing is known of.
+var anything = Span{-1 << 60, 1 << 60}
+
 // and is what lies in both spans; Low is above High if nothing does.
 func (s Span) and(o Span) Span { return Span{max(s.Low, o.Low), min(s.High, o.High)} }
 
 func (s Span) empty() bool { return s.Low > s.High }
+
+// wider is the span with that much more at both ends.
+func (s Span) wider(by time.Duration) Span { return Span{s.Low - by, s.High + by} }
 
 // A Clock watches how a backend's clock goes, by a clock of ours that does not stand
 // still. The zero value is ready. It is for one goroutine at a time.
@@ -61,13 +71,12 @@ func (c *Clock) Add(shown time.Time, from, to time.Duration) bool {
 	now := max(to, c.at)
 	slack := (now - from) / rate // it answered some time ago, perhaps
 	at := time.Duration(shown.UnixNano())
-	ahead := Span{at - to - slack, at - from + slack}
+	ahead := Span{at - to, at - from}.wider(slack)
 	if !c.known {
-		*c = Clock{known: true, ahead: ahead, at: now}
+		*c = Clock{known: true, ahead: ahead, at: now, moved: anything}
 		return true
 	}
-	drift := (now - c.at) / rate
-	c.ahead = Span{c.ahead.Low - drift, c.ahead.High + drift}
+	c.ahead = c.ahead.wider((now - c.at) / rate)
 	c.at = now
 	c.moved = Span{ahead.Low - c.ahead.High, ahead.High - c.ahead.Low}
 	if both := c.ahead.and(ahead); !both.empty() {
@@ -95,10 +104,11 @@ func (k *Keeper) clocks(ctx context.Context, looks []Look) {
 		case !look.Connected || !look.Jumped:
 			s.jumped = time.Time{}
 			continue
-		case look.Standing == Learning && now.Before(s.trial) && !s.busy: // it goes on
-			s.trial = now.Add(s.steady)
-			s.notTill = s.trial
-			k.members[i].ResetClock()
+		case look.Standing == Learning && now.Before(s.trial): // it goes on
+			if !s.busy {
+				s.notTill = time.Time{}
+				k.try(ctx, i, s.steady)
+			}
 			continue
 		case s.jumped.IsZero():
 			s.jumped = now
@@ -111,12 +121,16 @@ func (k *Keeper) clocks(ctx context.Context, looks []Look) {
 	if !ready {
 		return
 	}
-	if same := k.jumpedTogether(); len(same) > 1 && 2*len(same) > len(looks) && k.agreed(looks, same) {
-		k.report(Event{Backend: -1, Kind: OwnClockJumped, Text: "the clocks of all backends jumped at the same time: it was this machine's"})
-		for _, i := range same {
-			k.members[i].ResetClock()
+	if same := k.jumpedTogether(); len(same) > 1 && 2*len(same) > len(looks) {
+		if by, ok := k.agreed(looks, same); ok {
+			k.report(Event{Backend: -1, Kind: OwnClockJumped, Text: "the clocks of most backends jumped at the same time, and no other denies it: it was this machine's"})
+			for i, look := range looks {
+				if !look.Jumped || !by.and(look.Moved).empty() {
+					k.members[i].Reset() // what it has yet to show of this is no other jump
+				}
+			}
+			return
 		}
-		return
 	}
 	for i, look := range looks {
 		if s := &k.states[i]; look.Jumped && s.decided(now, oldest) && s.free(now) {
@@ -151,47 +165,51 @@ func (k *Keeper) jumpedTogether() (most []int) {
 	return most
 }
 
-// agreed tells whether clocks that jumped together went as far as each other, and no
-// other was looked at since that can't have gone as far: then it was ours. A backend
-// that does not answer says nothing. The caller holds mu.
-func (k *Keeper) agreed(looks []Look, jumped []int) bool {
-	first, all := k.states[jumped[0]].jumped, looks[jumped[0]].Moved
+// agreed tells whether clocks that jumped together went as far as each other, by about as
+// much as it returns, and no other denies it: one that has been watched for long enough,
+// was looked at since, and can't have gone as far. A backend that does not answer says
+// nothing. The caller holds mu.
+func (k *Keeper) agreed(looks []Look, jumped []int) (by Span, ok bool) {
+	first := k.states[jumped[0]].jumped
+	by = anything
 	for _, i := range jumped {
 		if at := k.states[i].jumped; at.Before(first) {
 			first = at
 		}
-		all = all.and(looks[i].Moved)
+		by = by.and(looks[i].Moved.wider(jump)) // each may have been off by that much before
 	}
-	return !all.empty() && !slices.ContainsFunc(looks, func(l Look) bool {
-		return l.Connected && !l.Jumped && l.ClockSeen.After(first) && all.and(l.Moved).empty()
+	denied := slices.ContainsFunc(looks, func(l Look) bool {
+		return l.Connected && !l.Jumped && l.ClockSeen.After(first) && first.Sub(l.ClockSince) > watched && by.and(l.Moved).empty()
 	})
+	return by, !by.empty() && !denied
 }
 
 // demote takes the vote of a backend whose clock jumped, for every proxy: its locks
 // ended too soon, or last too long. It is refilled like one that has forgotten, once
 // its clock has been right for a while. The caller holds mu.
 func (k *Keeper) demote(ctx context.Context, i int, s *state, now time.Time) {
-	if s.steady = min(max(k.cfg.Steady, 2*s.steady), steadyMax); now.Sub(s.lastJump) > 2*steadyMax {
-		s.steady = k.cfg.Steady
+	steady := k.cfg.Steady
+	if now.Sub(s.lastJump) <= 2*steadyMax {
+		steady = min(max(steady, 2*s.steady), steadyMax)
 	}
-	s.lastJump, s.trial = now, now.Add(s.steady)
-	steady := s.steady
+	k.try(ctx, i, steady)
+}
+
+// try makes a backend a learner until its clock has been right for so long. Where it is
+// one already, whoever refills it has to begin anew. The caller holds mu.
+func (k *Keeper) try(ctx context.Context, i int, steady time.Duration) {
+	s := &k.states[i]
 	k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) {
-		m := k.members[i]
-		text, err := marker(ctx, m)
-		if err != nil {
+		if err := k.makeLearner(ctx, i); err != nil {
 			return 0, err
 		}
-		rule := k.cfg.Rule(i, len(k.members))
-		if mark, standing := rule.Judge(text, m.Look().RunID); standing == Admitted || standing == Locking || standing == Brief {
-			mark.Role, mark.Token = Learner, newToken()
-			if _, err := swap(ctx, m, text, mark.String()); err != nil {
-				return 0, err
-			}
+		k.mu.Lock()
+		again := time.Now().Before(s.trial)
+		s.steady, s.lastJump, s.trial = steady, time.Now(), time.Now().Add(steady)
+		k.mu.Unlock()
+		if !again {
+			k.report(Event{Backend: i, Kind: ClockJumped, Text: "its clock jumped or runs at a wrong rate: no vote until it has been right for a while and is refilled"})
 		}
-		m.ResetClock()
-		m.Probe()
-		k.report(Event{Backend: i, Kind: ClockJumped, Text: "its clock jumped or runs at a wrong rate: no vote until it has been right for a while and is refilled"})
 		return steady, nil
 	})
 }

@@ -103,5 +103,7 @@
 //     [TestVoteIsLostWhenTheClockJumps, TestBackendWhoseClockJumpedIsRefilled,
 //     TestJumpOfOurOwnClockTakesNobodysVote,
 //     TestJumpsOneAfterTheOtherAreNotOurOwnClocks, TestJumpsThatOtherClocksDenyAreNotOurs,
-//     TestJumpsOfDifferentSizesAreNotOurs, TestRefillTrustsNoSourceWhoseClockJumps]
+//     TestJumpsOfDifferentSizesAreNotOurs, TestSlowBackendsDoNotDenyAJumpOfOurOwn,
+//     TestClocksNotYetKnownDoNotDenyAJumpOfOurOwn, TestRefillTrustsNoSourceWhoseClockJumps,
+//     TestClockThatJumpsDuringARefillEndsIt]
 package admission

@@ -271,6 +271,7 @@ func (r *rig) marker(i int) string {
 func TestJumpsThatOtherClocksDenyAreNotOurs(t *testing.T) {
 	virtual(t, 5, func(t *testing.T, r *rig) {
 		p := r.founded()
+		time.Sleep(3 * time.Second) // or nothing is known of the others' clocks
 		for _, f := range r.fakes[:3] {
 			f.StepClock(time.Second)
 		}
@@ -300,17 +301,85 @@ func TestJumpsOfDifferentSizesAreNotOurs(t *testing.T) {
 func TestSlowBackendsDoNotDenyAJumpOfOurOwn(t *testing.T) {
 	virtual(t, 5, func(t *testing.T, r *rig) {
 		p := r.founded()
+		time.Sleep(3 * time.Second)
 		r.fakes[3].SetDelay(ms, 12*ms)
 		r.fakes[4].SetDelay(ms, 40*ms)
 		r.rest()
 		for _, f := range r.fakes {
-			f.StepClock(-25 * ms)
+			f.StepClock(-60 * ms)
 		}
 		p.await("it is noticed", func() bool { return p.heard(admission.OwnClockJumped) })
-		r.rest()
+		// When they answer faster again, they show the same jump.
+		r.fakes[3].SetDelay(ms, ms)
+		r.fakes[4].SetDelay(ms, ms)
+		time.Sleep(3 * time.Second)
 		if p.heard(admission.ClockJumped) || p.voters() != 5 {
 			t.Errorf("a vote was taken: %v", p.said())
 		}
+	})
+}
+
+// A9: a clock that is not watched for long says nothing about a jump of our own: not that
+// of a backend on trial, and not that of one that has just come back.
+func TestClocksNotYetKnownDoNotDenyAJumpOfOurOwn(t *testing.T) {
+	for name, make := range map[string]func(r *rig, p *proxy){
+		"on trial": func(r *rig, p *proxy) {
+			r.fakes[4].SetClockRate(1.2)
+			p.await("its vote is taken", func() bool { return p.heard(admission.ClockJumped) })
+		},
+		"just back": func(r *rig, p *proxy) {
+			r.fakes[4].SetMode(quorumtest.Down)
+			r.rest()
+			r.fakes[4].SetMode(quorumtest.Up)
+			r.crash(4)
+			p.await("it is seen again", func() bool { return p.gates[4].Look().Connected && !p.votes(4) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, 5, func(t *testing.T, r *rig) {
+				p := r.founded()
+				time.Sleep(3 * time.Second)
+				make(r, p)
+				for range 20 { // whenever the looks come
+					r.rest()
+				}
+				before := len(p.said())
+				p.links[1].Hold(200 * ms) // it takes that long to be sure
+				for _, f := range r.fakes {
+					f.StepClock(time.Second)
+				}
+				p.await("it is noticed", func() bool { return p.heard(admission.OwnClockJumped) })
+				time.Sleep(300 * ms)
+				for _, e := range p.said()[before:] {
+					if e.Kind == admission.ClockJumped && e.Backend != 4 {
+						t.Errorf("a vote was taken: %v", e)
+					}
+				}
+				if p.voters() < 4 {
+					t.Errorf("%d vote: %v", p.voters(), p.said())
+				}
+			})
+		})
+	}
+}
+
+// A9: a clock that jumps while another proxy refills its backend is nobody's vote.
+func TestClockThatJumpsDuringARefillEndsIt(t *testing.T) {
+	virtual(t, 5, func(t *testing.T, r *rig) {
+		p, other := r.founded(), r.proxy()
+		other.await("it knows the voters", func() bool { return other.voters() == 5 })
+		r.crash(2)
+		other.await("it is refilled", func() bool { return strings.Contains(r.marker(2), " learner ") })
+		time.Sleep(100 * ms)
+		r.fakes[2].StepClock(time.Hour)
+		for range 400 {
+			time.Sleep(5 * ms)
+			if strings.Contains(r.marker(2), " voter ") {
+				t.Fatalf("it votes: %v; %v", p.said(), other.said())
+			}
+		}
+		time.Sleep(10 * time.Second)
+		p.await("it votes once its clock has been right", func() bool { return p.votes(2) && other.votes(2) })
 	})
 }
 

@@ -50,7 +50,8 @@ const (
 	Founded                         // a new group's backends vote
 	Waiting                         // too few voters to go on: what is waited for
 	ClockJumped                     // a backend's clock jumped; its vote was taken
-	OwnClockJumped                  // the clocks of all that answer jumped at once: it was ours
+	KeysDropped                     // a backend has evicted keys; its vote was taken
+	OwnClockJumped                  // most clocks jumped at once, and none denies it: it was ours
 )
 
 const (
@@ -151,10 +152,11 @@ func (k *Keeper) step(ctx context.Context) {
 	defer k.mu.Unlock()
 	k.remember(looks)
 	k.clocks(ctx, looks)
+	k.drops(ctx, looks)
 	needed := enough(len(looks))
 	reason := ""
 	for i, look := range looks {
-		if !look.Connected || k.states[i].busy || !k.states[i].jumped.IsZero() {
+		if !look.Connected || look.Dropped || k.states[i].busy || !k.states[i].jumped.IsZero() {
 			continue
 		}
 		switch look.Standing {
@@ -308,6 +310,43 @@ func (k *Keeper) begin(ctx context.Context, i int, job func(context.Context) (ti
 			k.report(Event{Backend: i, Kind: Failed, Text: "it is not admitted yet", Err: err})
 		}
 	})
+}
+
+// drops deals with backends that have evicted keys: each has forgotten locks, and its
+// marker knows nothing of it. The caller holds mu.
+func (k *Keeper) drops(ctx context.Context, looks []Look) {
+	for i, look := range looks {
+		if !look.Connected || !look.Dropped {
+			continue
+		}
+		k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) {
+			if err := k.makeLearner(ctx, i); err != nil {
+				return 0, err
+			}
+			k.report(Event{Backend: i, Kind: KeysDropped, Text: "it has evicted keys, locks perhaps among them: no vote until it is refilled; set maxmemory-policy noeviction"})
+			return 0, nil
+		})
+	}
+}
+
+// makeLearner takes a backend's vote for every proxy, and what it shows from now on as
+// right. A refill of it that is under way fails by the new token.
+func (k *Keeper) makeLearner(ctx context.Context, i int) error {
+	m := k.members[i]
+	text, err := marker(ctx, m)
+	if err != nil {
+		return err
+	}
+	rule := k.cfg.Rule(i, len(k.members))
+	if mark, standing := rule.Judge(text, m.Look().RunID); standing == Admitted || standing == Locking || standing == Brief || standing == Learning {
+		mark.Role, mark.Token = Learner, newToken()
+		if _, err := swap(ctx, m, text, mark.String()); err != nil {
+			return err
+		}
+	}
+	m.Reset()
+	m.Probe()
+	return nil
 }
 
 // lengthen makes a voter's marker allow for the time that this proxy's rounds take.

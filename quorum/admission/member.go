@@ -25,8 +25,8 @@ type Member interface {
 	// not wait.
 	Probe()
 
-	// ResetClock takes the backend's clock as it is from now on.
-	ResetClock()
+	// Reset takes the backend's clock, and what it holds, as they are from now on.
+	Reset()
 }
 
 // Look is what is known of a backend without asking it.
@@ -35,17 +35,23 @@ type Look struct {
 	RunID     string // of the process that is connected
 	Marker    Marker
 	Standing  Standing
-	Jumped    bool // its clock did, or ours, since ResetClock; its votes do not count
+	Jumped    bool // its clock did, or ours, since Reset; its votes do not count
+	Dropped   bool // it has evicted keys since Reset; its votes do not count
 
-	ClockSeen time.Time // when it was last asked for its time and answered
-	Moved     Span      // how far its clock was off then
+	ClockSince time.Time // since when its clock has been watched
+	ClockSeen  time.Time // when it was last asked for its time, and answered
+	Moved      Span      // how far its clock was off in the last answer
 }
 
 // Votes tells whether the backend's votes count, at least about locks.
-func (l Look) Votes() bool { return l.Counts() || l.Connected && l.Standing == Locking && !l.Jumped }
+func (l Look) Votes() bool { return l.Counts() || l.sound() && l.Standing == Locking }
 
 // Counts tells whether the backend's votes about numbers count, too.
-func (l Look) Counts() bool { return l.Connected && l.Standing == Admitted && !l.Jumped }
+func (l Look) Counts() bool { return l.sound() && l.Standing == Admitted }
+
+// sound tells whether nothing is known against what the backend holds but what its
+// marker says.
+func (l Look) sound() bool { return l.Connected && !l.Jumped && !l.Dropped }
 
 // AboutNumbers tells whether an operation needs to know what a counter is at.
 func AboutNumbers(op quorum.Op) bool {
@@ -61,9 +67,10 @@ func AboutNumbers(op quorum.Op) bool {
 
 // Errors of one try to admit a backend. They are for people.
 var (
-	errMoved  = errors.New("its marker was changed by somebody else")
-	errFew    = errors.New("too few other backends can be read")
-	errAnswer = errors.New("an answer of an unexpected form")
+	errMoved   = errors.New("its marker was changed by somebody else")
+	errUnsound = errors.New("its clock jumped, or it evicted keys, while it was refilled")
+	errFew     = errors.New("too few other backends can be read")
+	errAnswer  = errors.New("an answer of an unexpected form")
 )
 
 // one asks for one operation.

@@ -72,6 +72,9 @@ func (r *refill) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if look := learner.Look(); look.Dropped || look.Jumped {
+		return errUnsound // and lacks some of what it was given, perhaps
+	}
 	ok, err := swap(ctx, learner, r.learning, r.admitted)
 	if err == nil && !ok {
 		err = errMoved

@@ -104,10 +104,14 @@ func (r Rule) other(index int) Rule {
 	return r
 }
 
-// jumped tells whether what was read of a source may be wrong, because its clock has
-// jumped: locks ended there too soon, and the marker knows nothing of it. Each answer to
-// Ask comes with a look at the clock. Where nobody can tell more, it is read all the same.
-func (r *refill) jumped(s source) bool { return r.from != fromAll && s.Look().Jumped }
+// unsound tells whether what was read of a source may be wrong, because its clock has
+// jumped, so that locks ended there too soon, or because it has evicted some; the marker
+// knows nothing of either. Each answer to Ask comes with a look at the clock. Where
+// nobody can tell more, it is read all the same.
+func (r *refill) unsound(s source) bool {
+	look := s.Look()
+	return r.from != fromAll && (look.Jumped || look.Dropped)
+}
 
 // readSources reads keys on all sources at once. A source that can't be read, has lost
 // its marker meanwhile, or has a clock that jumped is a source no more.
@@ -121,7 +125,7 @@ func (r *refill) readSources(ctx context.Context, keys []quorum.Key) ([][]quorum
 			held, text, err := read(ctx, s, keys)
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil || text != s.text || r.jumped(s) {
+			if err != nil || text != s.text || r.unsound(s) {
 				lost = append(lost, i)
 				return
 			}
@@ -147,7 +151,7 @@ func (r *refill) fillFromSources(ctx context.Context) error {
 			continue
 		}
 		if err := r.fill(ctx, i); err == nil {
-			if text, err := marker(ctx, s); err == nil && text == s.text && !r.jumped(s) {
+			if text, err := marker(ctx, s); err == nil && text == s.text && !r.unsound(s) {
 				scanned++
 			}
 		}

@@ -29,6 +29,7 @@ type Gate struct {
 	standing admission.Standing
 	clock    admission.Clock
 	jumped   bool
+	since    time.Time
 	seen     time.Time
 	runID    string
 }
@@ -110,17 +111,23 @@ func (g *Gate) saw(text string, sent time.Duration) string {
 	now := time.Now()
 	runID := g.fake.RunID()
 	if runID != g.runID {
-		g.runID, g.clock, g.jumped, g.text = runID, admission.Clock{}, false, ""
+		g.runID, g.clock, g.jumped, g.text, g.since = runID, admission.Clock{}, false, "", time.Time{}
 	}
 	if text != g.text || text == "" {
 		g.text = text
 		g.marker, g.standing = g.rule.Judge(text, runID)
 	}
-	g.seen = g.began.Add(sent)
-	if !g.clock.Add(g.fake.Shows(now), sent, now.Sub(g.began)) {
-		g.jumped = true
-	}
+	g.watch(now, sent)
 	return g.voteToken()
+}
+
+// watch looks at the clock.
+func (g *Gate) watch(now time.Time, sent time.Duration) {
+	g.seen = g.began.Add(sent)
+	if g.since.IsZero() {
+		g.since = g.seen
+	}
+	g.jumped = !g.clock.Add(g.fake.Shows(now), sent, now.Sub(g.began)) || g.jumped
 }
 
 // Look implements admission.Member.
@@ -128,15 +135,15 @@ func (g *Gate) Look() admission.Look {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return admission.Look{
-		Connected: g.runID != "" && g.fake.reachable(), RunID: g.runID, Marker: g.marker, Standing: g.standing, Jumped: g.jumped, ClockSeen: g.seen, Moved: g.clock.Moved(),
+		Connected: g.runID != "" && g.fake.reachable(), RunID: g.runID, Marker: g.marker, Standing: g.standing, Jumped: g.jumped, ClockSince: g.since, ClockSeen: g.seen, Moved: g.clock.Moved(),
 	}
 }
 
-// ResetClock implements admission.Member.
-func (g *Gate) ResetClock() {
+// Reset implements admission.Member. Fakes drop no keys.
+func (g *Gate) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.clock, g.jumped = admission.Clock{}, false
+	g.clock, g.jumped, g.since = admission.Clock{}, false, time.Time{}
 }
 
 // askWithin is how long Ask waits.
@@ -168,8 +175,8 @@ func (g *Gate) Ask(ctx context.Context, ops []quorum.Op) ([]quorum.Answer, error
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	if g.fake.RunID() == g.runID && !g.clock.Add(g.fake.Shows(now), sent, now.Sub(g.began)) {
-		g.jumped = true
+	if g.fake.RunID() == g.runID {
+		g.watch(now, sent)
 	}
 	return all, nil
 }

@@ -89,8 +89,8 @@ var memory = []breach{
 		tests: []string{"TestLongerRoundsLengthenTheQuietPeriod"},
 	}, {
 		rule: "a source that has forgotten is read from", file: "quorum/admission/sources.go", pkg: admissionPkg,
-		old: "if err != nil || text != s.text || r.jumped(s) {", new: `if err != nil || text == "none" {`,
-		also:  [2]string{"err == nil && text == s.text && !r.jumped(s) {", `err == nil && text != "none" {`},
+		old: "if err != nil || text != s.text || r.unsound(s) {", new: `if err != nil || text == "none" {`,
+		also:  [2]string{"err == nil && text == s.text && !r.unsound(s) {", `err == nil && text != "none" {`},
 		tests: []string{"TestRefillTrustsNoSourceThatForgetsMeanwhile"},
 	}, {
 		rule: "a group that lost all its memory is founded anew", file: "quorum/admission/keeper.go", pkg: admissionPkg,
@@ -119,23 +119,51 @@ var memory = []breach{
 var clocks = []breach{
 	{
 		rule: "a clock's jump does not matter", file: "quorum/admission/clock.go", pkg: admissionPkg,
-		old: "jump = 20 * time.Millisecond", new: "jump = 100 * time.Hour",
+		old: "jump = 50 * time.Millisecond", new: "jump = 100 * time.Hour",
 		tests: []string{"TestClocksThatJumpOrRunWrongAreFound", "TestBackendWhoseClockJumpedIsRefilled"},
 	}, {
 		rule: "our own clock's jump takes everybody's vote", file: "quorum/admission/clock.go", pkg: admissionPkg,
-		old: "len(same) > 1 && 2*len(same) > len(looks) && k.agreed(looks, same) {", new: "len(same) > len(looks) {",
+		old: "len(same) > 1 && 2*len(same) > len(looks) {", new: "len(same) > len(looks) {",
 		tests: []string{"TestJumpOfOurOwnClockTakesNobodysVote"},
 	}, {
 		rule: "a source whose clock jumped is read from", file: "quorum/admission/sources.go", pkg: admissionPkg,
-		old: "return r.from != fromAll && s.Look().Jumped", new: "return r.from != fromAll && false",
+		old: "return r.from != fromAll && (look.Jumped || look.Dropped)", new: "return r.from != fromAll && look.Dropped",
 		tests: []string{"TestRefillTrustsNoSourceWhoseClockJumps"},
 	}, {
 		rule: "jumps that other clocks deny are taken for our own", file: "quorum/admission/clock.go", pkg: admissionPkg,
-		old: "&& k.agreed(looks, same) {", new: "{",
+		old: "!by.empty() && !denied", new: "!by.empty() && (denied || !denied)",
 		tests: []string{"TestJumpsThatOtherClocksDenyAreNotOurs"},
 	}, {
+		rule: "jumps of all lengths are one jump of our own", file: "quorum/admission/clock.go", pkg: admissionPkg,
+		old: "!by.empty() && !denied", new: "!denied",
+		tests: []string{"TestJumpsOfDifferentSizesAreNotOurs"},
+	}, {
+		rule: "a slow answer denies a jump of our own", file: "quorum/admission/clock.go", pkg: admissionPkg,
+		old: "> watched && by.and(l.Moved).empty()", new: "> watched",
+		tests: []string{"TestSlowBackendsDoNotDenyAJumpOfOurOwn"},
+	}, {
+		rule: "a clock that is hardly known denies a jump of our own", file: "quorum/admission/clock.go", pkg: admissionPkg,
+		old: "first.Sub(l.ClockSince) > watched", new: "true",
+		tests: []string{"TestClocksNotYetKnownDoNotDenyAJumpOfOurOwn"},
+	}, {
+		rule: "a clock on trial may jump", file: "quorum/admission/clock.go", pkg: admissionPkg,
+		old: "case look.Standing == Learning && now.Before(s.trial):", new: "case false:",
+		tests: []string{"TestBackendWhoseClockRunsWrongStaysOut"},
+	}, {
+		rule: "a clock is watched from its first answer only", file: "quorum/admission/clock.go", pkg: admissionPkg,
+		old: "c.ahead = both", new: "_ = both",
+		tests: []string{"TestClockIsWatchedFromTheBestAnswerOn", "TestClocksThatJumpOrRunWrongAreFound"},
+	}, {
+		rule: "a refill ends well although the clock jumped meanwhile", file: "quorum/admission/refill.go", pkg: admissionPkg,
+		old: "look.Dropped || look.Jumped", new: "look.Dropped",
+		tests: []string{"TestClockThatJumpsDuringARefillEndsIt"},
+	}, {
+		rule: "keys that were evicted do not matter", file: "proxy/lane/standing.go", pkg: lanePkg,
+		old: "st.evicted >= 0 && g.Evicted > st.evicted", new: "false",
+		run: "Evicted", tests: []string{"TestVoteIsLostWithKeysThatWereEvicted"},
+	}, {
 		rule: "a backend whose clock jumped goes on voting", file: "proxy/lane/standing.go", pkg: lanePkg,
-		old: "st.is != admission.Locking || st.jumped:", new: "st.is != admission.Locking:",
+		old: "st.is != admission.Locking || st.jumped || st.dropped:", new: "st.is != admission.Locking || st.dropped:",
 		run: "VoteIsLost", tests: []string{"TestVoteIsLostWhenTheClockJumps"},
 	},
 }

@@ -65,7 +65,7 @@ func TestHistoriesOfRealProcessesAreExplained(t *testing.T) {
 
 func (sum *tally) play(t *testing.T, plan faults.Plan) {
 	story := faults.Play(t, plan)
-	v := linear(story.Ops, memory{lost: plan.Memory == faults.Lost, doubted: plan.Restarts()})
+	v := linear(story.Ops, memory{lost: plan.Memory == faults.Lost, refilled: plan.Refills(), grace: plan.Grace()})
 	story.Complaints = append(story.Complaints, v.complaints...)
 	sum.mu.Lock()
 	defer sum.mu.Unlock()

@@ -72,24 +72,26 @@ func TestAnOrderIsFoundForWhatMayBe(t *testing.T) {
 	}
 }
 
-// What may be where backends forget or restart, and nowhere else.
-func TestDoubtfulMemoryExplainsMore(t *testing.T) {
+// What may be where backends forget or are refilled, and nowhere else.
+func TestRefillsAndLossesExplainMore(t *testing.T) {
 	a, b := on(history.Acquire, "a", 0, 10, history.Done), on(history.Acquire, "b", 31, 35, history.Done)
 	failed, released := on(history.Release, "a", 20, 30, history.Failed), on(history.Release, "b", 40, 45, history.Done)
-	kept, doubted, lost := memory{}, memory{doubted: true}, memory{lost: true, doubted: true}
+	kept, refilled, lost := memory{}, memory{refilled: true}, memory{lost: true, refilled: true}
 	for name, c := range map[string]struct {
 		ops []history.Op
 		may []memory
 	}{
 		"gone too early":                            {[]history.Op{a, seeing("", 40, 50)}, []memory{lost}},
-		"back after a release that failed":          {[]history.Op{a, failed, b, released, on(history.Release, "a", 50, 60, history.Done)}, []memory{doubted, lost}},
-		"seen back after a release that failed":     {[]history.Op{a, failed, b, released, seeing("a", 50, 60)}, []memory{doubted, lost}},
-		"extended after a release that failed":      {[]history.Op{a, failed, b, released, on(history.Extend, "a", 50, 60, history.Done)}, []memory{doubted, lost}},
+		"back after a release that failed":          {[]history.Op{a, failed, b, released, on(history.Release, "a", 50, 60, history.Done)}, []memory{refilled, lost}},
+		"seen back after a release that failed":     {[]history.Op{a, failed, b, released, seeing("a", 50, 60)}, []memory{refilled, lost}},
+		"extended after a release that failed":      {[]history.Op{a, failed, b, released, on(history.Extend, "a", 50, 60, history.Done)}, []memory{refilled, lost}},
 		"back while another holds it":               {[]history.Op{a, failed, b, seeing("a", 50, 60), seeing("b", 70, 80)}, nil},
 		"extended while another holds it":           {[]history.Op{a, failed, b, on(history.Extend, "a", 50, 60, history.Done)}, nil},
+		"back after its time":                       {[]history.Op{a, failed, b, released, seeing("a", 220, 230)}, nil},
+		"back after a second release":               {[]history.Op{a, failed, b, released, on(history.Release, "a", 50, 55, history.Done), seeing("a", 60, 70)}, nil},
 		"back after a release that was carried out": {[]history.Op{a, on(history.Release, "a", 20, 30, history.Done), seeing("a", 50, 60)}, nil},
 	} {
-		for _, m := range []memory{kept, doubted, lost} {
+		for _, m := range []memory{kept, refilled, lost} {
 			v := linear(c.ops, m)
 			if got, want := len(v.complaints) == 0, slices.Contains(c.may, m); got != want {
 				t.Errorf("%s, %+v: an order was found: %t, want %t", name, m, got, want)

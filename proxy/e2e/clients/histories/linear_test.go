@@ -3,6 +3,7 @@ package histories
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -27,8 +28,9 @@ type verdict struct {
 
 // memory is what the backends of a history did to what they held.
 type memory struct {
-	lost    bool // some forgot: locks may be gone before their time
-	doubted bool // some restarted, and were told what they may have forgotten
+	lost     bool          // some forgot: locks may be gone before their time
+	refilled bool          // some were told by others what they may have forgotten
+	grace    time.Duration // how much longer than its ttl a lock may stay
 }
 
 // linear looks for an order of the operations on each key.
@@ -47,7 +49,7 @@ func linear(ops []history.Op, backends memory) (v verdict) {
 		}
 	}
 	for key, ops := range byLock {
-		history, open := lockOps(ops)
+		history, open := lockOps(ops, backends.grace)
 		if open > maxOpen {
 			v.skipped++
 			continue
@@ -104,18 +106,19 @@ type step struct {
 	history.Op
 	end       time.Duration // its latest moment
 	givenBack time.Duration // when a release of unknown outcome may have ended the lock it is about
+	comesBack time.Duration // until when that lock may be there again
 }
 
-// lockModel is a lock whose time runs out at an unknown moment after its ttl. A
-// lock whose release has failed may come back before that, while nobody else holds it: a
-// few backends still have it, and those whose memory is in doubt learn of it from them.
+// lockModel is a lock whose time runs out at an unknown moment after its ttl. A lock
+// whose release has failed may come back before that, while nobody else holds it: a few
+// backends still have it, and those that are refilled learn of it from them.
 func lockModel(backends memory) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return lock{} },
 		Step: func(state, input, _ any) (bool, any) {
 			l, s := state.(lock), input.(step)
 			gone := l.token == "" || l.until <= s.end // it may be, by this step
-			if backends.doubted && gone && s.givenBack < s.end && s.about() != "" {
+			if backends.refilled && gone && s.about() != "" && s.givenBack < s.end && s.Call <= s.comesBack {
 				l = lock{s.about(), s.end}
 			}
 			switch {
@@ -150,32 +153,60 @@ func (s step) about() string {
 	return ""
 }
 
+// A span of time in which a lock may come back.
+type comeback struct{ from, to time.Duration }
+
+// comebacks are the locks whose release failed, by their tokens: each may come back until
+// its ttl is over, or until another release was carried out.
+func comebacks(ops []history.Op, grace time.Duration) map[string]comeback {
+	all := map[string]comeback{}
+	for _, o := range ops {
+		if o.Kind == history.Release && o.Outcome != history.Done && o.Outcome != history.Refused {
+			c, ok := all[o.Token]
+			if !ok || o.Call < c.from {
+				c.from = o.Call
+			}
+			all[o.Token] = c
+		}
+	}
+	for token, c := range all {
+		released := time.Duration(math.MaxInt64)
+		for _, o := range ops {
+			switch {
+			case o.Token != token:
+			case o.Kind == history.Release && o.Outcome == history.Done:
+				released = min(released, o.Return)
+			case o.Kind != history.Release:
+				c.to = max(c.to, o.Return+o.TTL+grace)
+			}
+		}
+		c.to = min(c.to, released)
+		all[token] = c
+	}
+	return all
+}
+
 // lockOps are the operations that say something of a lock's state, and how many of
 // them have an open end. An attempt that its client was not told to have won counts if
 // somebody has seen it won: it may have been at any time since, and it may have been
 // taken back at any time. A release or an extension that failed may have been done.
-func lockOps(ops []history.Op) (all []porcupine.Operation, open int) {
+func lockOps(ops []history.Op, grace time.Duration) (all []porcupine.Operation, open int) {
 	seen := map[string]bool{}
-	givenBack := map[string]time.Duration{}
+	back := comebacks(ops, grace)
 	end := time.Duration(0)
 	for _, o := range ops {
 		end = max(end, o.Return)
-		certain := o.Outcome == history.Done || o.Outcome == history.Refused
 		switch {
 		case o.Kind == history.Look && o.Outcome == history.Done:
 			seen[o.Seen] = true
-		case o.Kind == history.Release && !certain:
-			if at, ok := givenBack[o.Token]; !ok || o.Call < at {
-				givenBack[o.Token] = o.Call
-			}
 		case o.Outcome == history.Done:
 			seen[o.Token] = true
 		}
 	}
 	for _, o := range ops {
 		s := step{Op: o, end: o.Return, givenBack: time.Hour}
-		if at, ok := givenBack[cmp.Or(o.Token, o.Seen)]; ok {
-			s.givenBack = at
+		if c, ok := back[cmp.Or(o.Token, o.Seen)]; ok {
+			s.givenBack, s.comesBack = c.from, c.to
 		}
 		switch o.Kind {
 		case history.Acquire, history.Fenced:
