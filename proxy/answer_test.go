@@ -58,6 +58,9 @@ func TestLockThatIsOverBeforeItsReplyIsRefusedAndUndone(t *testing.T) {
 	if expired := w.logs.find(func(l line) bool { return l["result"] == "expired" }); len(expired) != 4 {
 		t.Errorf("%d expired acquisitions in the log", len(expired))
 	}
+	if n := w.scrape()[operation("acquire", "expired")]; n != 4 {
+		t.Errorf("%v expired acquisitions in the metrics", n)
+	}
 }
 
 // What is undone is what the attempt wrote, not the key: the next owner has it by now.
@@ -98,6 +101,9 @@ func TestClientThatHungUpHoldsNothing(t *testing.T) {
 				}
 			}
 			w.awaitLogged(2, func(l line) bool { return l["result"] == "client gone" })
+			if n := w.scrape()[operation("acquire", "client_gone")]; n != 2 {
+				t.Errorf("%v times in the metrics", n)
+			}
 			for _, r := range w.relays {
 				r.Pass()
 			}

@@ -101,6 +101,24 @@ func TestEachOperationIsCountedByWhatItDidAndHowItEnded(t *testing.T) {
 	})
 }
 
+// A lock that nobody could get because others held it in parts is neither taken nor an
+// outage.
+func TestSplitVoteIsToldFromATakenLock(t *testing.T) {
+	w := newWorld(t)
+	for i, s := range w.backends[:4] {
+		s.MustDo("SET", "split", []string{"x", "y"}[i%2])
+	}
+	w.wantRise("redlock_proxy_operations_total", map[string]float64{operation("acquire", "split"): 1}, func() {
+		w.client().want(nil, "SET", "split", "t", "NX", "PX", "60000")
+	})
+	w.awaitLogged(1, func(l line) bool { return l["result"] == "split" })
+	for i, s := range w.backends {
+		if got, want := s.Get("split"), []string{"x", "y", "x", "y", ""}[i]; got != want {
+			t.Errorf("backend %d holds %q, want %q", i, got, want)
+		}
+	}
+}
+
 func TestOutagesLowerTheSuccessRate(t *testing.T) {
 	w := newWorld(t, "LANE_VOTE=100ms", "SERVER_ANSWER_WITHIN=200ms")
 	c := w.client()
@@ -115,9 +133,10 @@ func TestOutagesLowerTheSuccessRate(t *testing.T) {
 	w.awaitLogged(3, func(l line) bool { return l["state"] == "down" })
 	w.wantRise("redlock_proxy_operations_total", map[string]float64{
 		operation("acquire", "unavailable"): 1, operation("release", "unavailable"): 1,
-		operation("read", "unavailable"): 1, operation("count", "unavailable"): 1,
+		operation("read", "unavailable"): 1, operation("count", "unavailable"): 1, operation("extend", "unavailable"): 1,
 	}, func() {
 		c.wantError("UNAVAILABLE ", "SET", "x", "t", "NX", "PX", "60000")
+		c.wantError("UNAVAILABLE ", "EVAL", extend, "1", "k0", "t", "60000")
 		c.wantError("UNAVAILABLE ", "EVAL", release, "1", "k0", "t")
 		c.wantError("UNAVAILABLE ", "GET", "k0")
 		c.wantError("UNAVAILABLE ", "INCR", "n")

@@ -76,10 +76,11 @@ func TestPausedMajorityIsAnErrorAndItsLateWritesAreUndone(t *testing.T) {
 		s.Pause()
 	}
 	w.wantUnavailable("SET", "lock:late", "a", "NX", "PX", "60000")
+	w.wantUnavailable("SETNX", "lock:lasting", "a")
 	for _, s := range w.backends[:3] {
 		s.Resume()
 	}
-	w.gone(w.backends, "lock:late")
+	w.gone(w.backends, "lock:late", "lock:lasting")
 	w.awaitVotes(w.proxy, w.backends...)
 	w.lock(ok, "lock:late", "b", "60000")
 }

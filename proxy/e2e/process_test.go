@@ -4,6 +4,7 @@ import (
 	"context"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,7 +34,9 @@ func TestShutdownAnswersWhatWasStartedOrLeavesNothing(t *testing.T) {
 		}
 		return n == clients
 	})
-	if code := w.proxy.Stop(); code != 0 {
+	w.proxy.Signal(syscall.SIGTERM)
+	w.proxy.Signal(syscall.SIGTERM) // somebody is impatient
+	if code := w.proxy.Wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	var unanswered []string
@@ -63,6 +66,29 @@ func TestIdleProxyStopsAtOnce(t *testing.T) {
 	if reply, err := idle.Receive(); err == nil {
 		t.Errorf("an idle client was told %v", reply)
 	}
+}
+
+// A lock without a ttl that a killed proxy left on a minority stays there, and is nobody's.
+func TestLeftoversWithoutATTLAreNobodysAndGoWithDEL(t *testing.T) {
+	w := newRelayedWorld(t)
+	for _, r := range w.relays[:3] {
+		r.BlackHole()
+	}
+	if err := w.proxy.Client().Send("SETNX", "lock:lasting", "a"); err != nil {
+		t.Fatal(err)
+	}
+	redistest.Eventually(t, 5*time.Second, "two backends have it", func() bool { return w.backends.Holding("lock:lasting") == 2 })
+	w.proxy.Kill()
+	for _, r := range w.relays {
+		r.Pass()
+	}
+	w.start()
+	w.want(nil, "GET", "lock:lasting")
+	w.want(int64(1), "SETNX", "lock:lasting", "b")
+	w.want("b", "GET", "lock:lasting")
+	w.want(int64(1), "DEL", "lock:lasting")
+	w.want(int64(0), "DEL", "lock:lasting")
+	w.gone(w.backends, "lock:lasting")
 }
 
 func TestKilledProxyIsReplacedWithoutAnyState(t *testing.T) {

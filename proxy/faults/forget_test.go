@@ -202,11 +202,25 @@ func TestBackendsThatCanNotHoldLocksAreRefused(t *testing.T) {
 	for why, args := range map[string][]string{
 		"it is a replica":       {"--replicaof", host + " " + port},
 		"it is in cluster mode": {"--cluster-enabled", "yes"},
-		"it drops locks when":    {"--maxmemory", "50mb", "--maxmemory-policy", "allkeys-lru"},
+		"it drops locks when":   {"--maxmemory", "50mb", "--maxmemory-policy", "allkeys-lru"},
 	} {
 		unfit := redistest.Start(t, redistest.Args(args...))
 		wantRefusedStart(t, why, append(backends.Addrs(), unfit.Addr()))
 	}
+}
+
+// An address that leads to another listed backend is no second vote of that one.
+func TestAddressThatLeadsToAnotherBackendHasNoVote(t *testing.T) {
+	g := newGroup(t, redistest.Patient(t)...)
+	g.relays[4].Retarget(g.backends[0].Addr())
+	awaitVoters(t, g.proxy, 4)
+	redistest.Eventually(t, 10*time.Second, "it is said", func() bool { return strings.Contains(g.proxy.Output(), "it is the same server as") })
+	g.backends[1].Kill()
+	g.backends[2].Kill()
+	awaitVoters(t, g.proxy, 2)
+	g.wantError(t, "UNAVAILABLE", "SET", "lock", "a", "NX", "PX", "5000")
+	left := redistest.Group{g.backends[0], g.backends[3], g.backends[4]}
+	redistest.Eventually(t, 5*time.Second, "the lock is undone", func() bool { return left.Holding("lock") == 0 })
 }
 
 func TestOtherListsOfBackendsAreRefused(t *testing.T) {

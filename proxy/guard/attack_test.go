@@ -117,7 +117,10 @@ func TestAnErrorIsReadBeforeTheEnd(t *testing.T) {
 // TestResetsLeaveNothing opens and resets connections in the middle of a SET.
 func TestResetsLeaveNothing(t *testing.T) {
 	s := serve(t, "tcp", nil, Limits{}, nil)
-	const rounds, atOnce = 20, 100
+	const rounds, atOnce = 100, 100
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
 	for range rounds {
 		var wg sync.WaitGroup
 		for range atOnce {
@@ -139,6 +142,11 @@ func TestResetsLeaveNothing(t *testing.T) {
 		defer s.mu.Unlock()
 		return s.Clients() == 0 && s.accepted > 0 && s.accepted == s.ended
 	})
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapInuse) - int64(before.HeapInuse); grown > 16<<20 {
+		t.Errorf("%d MB kept", grown>>20)
+	}
 }
 
 // TestSingleBytesAreCheap holds G4: quadratic work would be 10^10 steps here.

@@ -1,10 +1,15 @@
 package lane
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"redlockproxy/proxy/redistest"
 	"redlockproxy/quorum"
@@ -140,6 +145,25 @@ func TestIdleLaneNoticesARestart(t *testing.T) {
 	l := open(t, cfg)
 	server.Restart()
 	eventually(t, "the lane has a new connection", func() bool { return log.lines(`"message":"backend is connected"`) == 2 && l.State() == Voter })
+	wantVote(t, ask(t, l, acquireOp("k", "x")), quorum.Granted)
+}
+
+// A name is looked up for each try to connect: one that can't be found may be later.
+func TestNameThatIsFoundLaterIsConnected(t *testing.T) {
+	server := redistest.Start(t)
+	var known atomic.Bool
+	cfg := testConfig(redis.Options{Addr: "backend.invalid:6379", Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if !known.Load() {
+			return nil, &net.DNSError{Err: "no such host", Name: addr, IsNotFound: true}
+		}
+		return (&net.Dialer{}).DialContext(ctx, "tcp", server.Addr())
+	}})
+	l := Open(cfg)
+	t.Cleanup(l.Close)
+	eventually(t, "it is down", func() bool { return l.State() == Down })
+	wantUnsent(t, ask(t, l, acquireOp("k", "x")), errDown)
+	known.Store(true)
+	eventually(t, "it votes", func() bool { return l.State() == Voter })
 	wantVote(t, ask(t, l, acquireOp("k", "x")), quorum.Granted)
 }
 
