@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,33 @@ func TestBackendThatForgotGivesNoLockAway(t *testing.T) {
 			g.want(t, int64(1), "EVAL", releaseScript, "1", "lock", "a")
 			g.want(t, ok, "SET", "lock", "b", "NX", "PX", "30000")
 		})
+	}
+}
+
+// TestClockThatJumpedHasNoVoteFromTheFirstPipelineOn asks at once: the very pipeline that
+// carries the rival's attempt shows the jump.
+func TestClockThatJumpedHasNoVoteFromTheFirstPipelineOn(t *testing.T) {
+	g := newGroup(t, settings(t, "[server]\nanswer_within = \"1s\"\n[lane]\nvote = \"450ms\"\n")...)
+	g.bareMajority(t, "lock")
+	for b := 3; b < 5; b++ {
+		g.relays[b].Pass()
+	}
+	awaitVoters(t, g.proxy, 5)
+	if err := g.backends[2].Clock().Step(time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+		if reply, err := g.proxy.Do("SET", "lock", "b", "NX", "PX", "30000"); err != nil || reply == ok {
+			t.Fatalf("the rival: %v, %v", reply, err)
+		}
+	}
+	jumped := func(line map[string]any) bool {
+		message, _ := line["message"].(string)
+		return line["backend"] == g.addrs[2] && strings.Contains(message, "no vote until it has been right")
+	}
+	redistest.Eventually(t, 5*time.Second, "the log says whose clock it was", func() bool { return slices.ContainsFunc(g.proxy.Logs(), jumped) })
+	if g.backends[2].Get("lock") != "" && !strings.HasPrefix(g.backends[2].Get("lock"), "a") {
+		t.Errorf("it holds %q", g.backends[2].Get("lock"))
 	}
 }
 

@@ -236,9 +236,9 @@ func (s *session) words(i int) []any {
 }
 
 // exec sends a pipeline and returns the trouble with the connection, if there was any.
-// The error that the pipeline itself gives is that of some command, and each has its
-// own; or else it is the backend's to the login that go-redis sends first on a new
-// connection, and nothing was done after it.
+// The error that the pipeline itself gives is that of some command, which has it too (an
+// attempt's is in its reply, and not given); or else it is the backend's to the login
+// that go-redis sends first on a new connection, and nothing was done after it.
 func exec(ctx context.Context, pipe redis.Pipeliner) error {
 	cmds, err := pipe.Exec(ctx)
 	switch {

@@ -35,13 +35,14 @@ func TestRealReplicaThatIsPausedFallsBehindAndCatchesUp(t *testing.T) {
 		return w.Lag().Worst < 600*time.Millisecond
 	})
 	replica.Pause()
-	start := time.Now()
+	start, before := time.Now(), w.Lag().Worst
 	redistest.Eventually(t, 20*time.Second, "a replica that is paused falls behind", func() bool {
 		write()
 		return w.Lag().Worst > 2*time.Second
 	})
-	if took := time.Since(start); took < 2*time.Second-200*time.Millisecond {
-		t.Errorf("it is said to be 2s behind after %s", took)
+	// What it acknowledged last may be a second old, and was asked for some time ago.
+	if took := time.Since(start); took < 2*time.Second-before-1200*time.Millisecond {
+		t.Errorf("it is said to be 2s behind after %s, and was %s behind before", took, before)
 	}
 	replica.Resume()
 	redistest.Eventually(t, 20*time.Second, "it catches up", func() bool { return w.Lag().Worst < 100*time.Millisecond })

@@ -4,8 +4,8 @@ import "time"
 
 // turns are the times at which a thing may act. Two that act at the very same time do so
 // in an order that nobody controls, and a history that is played again takes another
-// way. So each can have a nanosecond of its own in every sixteen microseconds, and does one
-// thing at a time. The zero value may act at any time.
+// way. So each can have a nanosecond of its own in every sixteen microseconds, and does
+// one thing at a time. The zero value may act at any time.
 type turns struct {
 	own    bool
 	number int64
@@ -40,8 +40,7 @@ func (t *turns) next(due, now time.Time) time.Time {
 }
 
 // TakeTurns lets the fake act only at times of its own, when nothing with another number
-// does. What happens is then the seed's alone. To be called before
-// anything is sent.
+// does. What happens is then the seed's alone. To be called before anything is sent.
 func (f *Fake) TakeTurns(number int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
