@@ -91,13 +91,15 @@ type history struct {
 
 	mu     sync.Mutex
 	events []event
+	said   []event // by keepers; times are since the making
 	faults []fault
 }
 
 // runHistory plays the history of a seed and gives back what there is to complain of.
 func runHistory(t *testing.T, p plan) (events []event, complaints []string) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &history{plan: p, rig: newRig(t, p.backends), began: time.Now()}
+		made := time.Now()
+		h := &history{plan: p, rig: newRig(t, p.backends), began: made}
 		defer h.Close()
 		h.build()
 		if h.forgets {
@@ -127,6 +129,13 @@ func runHistory(t *testing.T, p plan) (events []event, complaints []string) {
 			complaints = h.leftovers()
 		}
 		events = h.events
+		h.mu.Lock()
+		for _, e := range h.said {
+			e.call -= h.began.Sub(made)
+			e.end = e.call
+			events = append(events, e)
+		}
+		h.mu.Unlock()
 		complaints = append(complaints, checkAll(h.events)...)
 	})
 	slices.SortFunc(events, func(a, b event) int {

@@ -76,9 +76,12 @@ func (h *history) admit(t *testing.T) (end func()) {
 			members[i] = gate
 		}
 		cfg := admissionConfig()
+		created := h.began
 		cfg.Report = func(e admission.Event) {
-			at := time.Since(h.began)
-			h.note(event{client: -1, op: fmt.Sprintf("group %d says of %d: %s", g, e.Backend, e.Text), call: at, end: at})
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			at := time.Since(created) // the clients begin later
+			h.said = append(h.said, event{client: -1, op: fmt.Sprintf("group %d says of %d: %s", g, e.Backend, e.Text), call: at, end: at})
 		}
 		keepers.Go(func() { admission.NewKeeper(members, cfg).Run(ctx) })
 	}
