@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// usualHistories is how many each test plays when nothing else is asked for.
-const usualHistories = 150
+// usualHistories is how many each test plays when nothing else is asked for, as with the
+// race detector: `make simulate` is for many.
+const usualHistories = 100
 
 // play runs one history and reports what is wrong with it.
 func play(t *testing.T, p plan) []event {

@@ -67,8 +67,8 @@ func TestVoteIsLostWithKeysThatWereEvicted(t *testing.T) {
 	})
 	server.MustDo("CONFIG", "SET", "maxmemory", "0")
 	server.MustDo("CONFIG", "SET", "maxmemory-policy", "noeviction")
-	eventually(t, "it has no vote", func() bool { return l.State() == Learner })
-	if look := l.Look(); !look.Dropped || look.Standing != admission.Admitted || look.Votes() {
+	eventually(t, "it is met again", func() bool { return l.State() == Learner || l.State() == Voter })
+	if look := l.Look(); l.State() != Learner || !look.Dropped || look.Standing != admission.Admitted || look.Votes() {
 		t.Errorf("%+v", look)
 	}
 	wantVote(t, ask(t, l, acquireOp("lock", "y")), quorum.Failed)
