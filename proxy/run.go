@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,6 +24,20 @@ import (
 // would show in the memory of a proxy with many clients.
 const ballast = 8 << 20
 
+// softMemory is from how much memory on the collector works harder: clients that send
+// large commands all at once would otherwise be given twice what they need. It bounds
+// nothing; what clients may take is bounded elsewhere. GOMEMLIMIT overrides it.
+const softMemory = 160 << 20
+
+// limitMemory sets the soft limit, and gives back how to take it away.
+func limitMemory() (undo func()) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	before := debug.SetMemoryLimit(softMemory)
+	return func() { debug.SetMemoryLimit(before) }
+}
+
 // threads is how many processors to use. GOMAXPROCS, which starts as what the machine or
 // the container allows, bounds it where nothing is configured.
 func threads(c conf.Server) int {
@@ -37,6 +53,7 @@ func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writ
 	defer zerolog.SetGlobalLevel(zerolog.GlobalLevel())
 	zerolog.SetGlobalLevel(logLevel(cfg.Log))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads(cfg.Server)))
+	defer limitMemory()()
 	weight := make([]byte, ballast)
 	defer runtime.KeepAlive(weight)
 	writer := newLogBuffer(logFormat(cfg.Log, errs))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -37,7 +38,8 @@ func newAttempt(ctx context.Context, words []any) attempt {
 func (a *attempt) read() {
 	raw, err := a.RawCmd.Result()
 	if a.val, a.err = nil, err; err == nil && len(raw) > 0 {
-		a.val, a.err = parseReply(string(raw))
+		// Nobody writes to raw any more, and the value in it may be large: no copy.
+		a.val, a.err = parseReply(unsafe.String(&raw[0], len(raw)))
 	}
 }
 

@@ -240,11 +240,12 @@ func (l *Lane) signal() {
 	}
 }
 
-// waiting is how many requests and debts are in the queue.
-func (l *Lane) waiting() int {
+// waiting is how many requests and debts are in the queue, and whether that is a batch.
+func (l *Lane) waiting() (n int, full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.queue)
+	n = len(l.queue)
+	return n, n >= l.cfg.BatchRequests || l.bytes.calls+l.bytes.debts >= l.cfg.BatchBytes
 }
 
 // take removes from the queue what goes into one batch, and leaves out what is

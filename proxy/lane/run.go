@@ -104,12 +104,14 @@ const gathering = 4
 // the fewer the batches, the fewer the system calls, here and at the backend. Without
 // load nobody else can run, and this costs nothing.
 func (l *Lane) gather() {
-	for n, more := 0, l.waiting(); n < gathering; n++ {
-		before := more
+	before, full := l.waiting()
+	for n := 0; n < gathering && !full; n++ {
 		runtime.Gosched()
-		if more = l.waiting(); more == before || more >= l.cfg.BatchRequests {
+		var more int
+		if more, full = l.waiting(); more == before {
 			return
 		}
+		before = more
 	}
 }
 
@@ -196,7 +198,10 @@ func (s *session) batch(ctx context.Context) error {
 	for _, cmd := range s.sent {
 		stamp(cmd, trouble)
 	}
-	return s.askAgain(ctx)
+	err := s.askAgain(ctx)
+	clear(s.cmds) // what was large in them is not kept
+	clear(s.attempts)
+	return err
 }
 
 // queue adds a command to a pipeline. There is room for it.
