@@ -82,10 +82,8 @@ func (s *session) deliver(it item, answer quorum.Answer) {
 		}
 		return
 	}
-	if answer.Err != nil {
-		if why := refusesWrites(answer.Err); why != "" {
-			s.lane.warn(WarnWrites, why)
-		}
+	if why := refusesWrites(answer.Err); why != "" {
+		s.lane.warn(WarnWrites, why)
 	}
 	if answer.Vote != quorum.Failed && !(s.counts && s.right.covers(it.call.Op)) {
 		answer = quorum.Answer{Vote: quorum.Failed, Err: errLearner}

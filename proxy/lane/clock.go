@@ -123,14 +123,11 @@ func (s *session) lookAgain(ctx context.Context) error {
 	ctx, done := s.busy(ctx)
 	defer done()
 	pipe := s.conn.Pipeline()
-	server := pipe.Do(ctx, "INFO", "server")
-	replication := pipe.Do(ctx, "INFO", "replication")
-	memory := pipe.Do(ctx, "INFO", "memory")
-	stats := pipe.Do(ctx, "INFO", "stats")
+	told := askInfo(ctx, pipe)
 	if err := exec(ctx, pipe); err != nil {
 		return err
 	}
-	g := greeting(server, replication, memory, stats)
+	g := told()
 	s.lane.standing.notes(g)
 	if err := g.unfit(); err != nil {
 		return err

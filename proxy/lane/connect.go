@@ -166,10 +166,7 @@ func (l *Lane) connect(ctx context.Context) (connection, Greeting, error) {
 func (l *Lane) greet(ctx context.Context, c connection) (Greeting, error) {
 	pipe := c.Pipeline()
 	id := pipe.Do(ctx, "CLIENT", "ID")
-	server := pipe.Do(ctx, "INFO", "server")
-	replication := pipe.Do(ctx, "INFO", "replication")
-	memory := pipe.Do(ctx, "INFO", "memory")
-	stats := pipe.Do(ctx, "INFO", "stats")
+	told := askInfo(ctx, pipe)
 	mark := pipe.Do(ctx, "GET", string(admission.MarkerKey))
 	loads := make([]*redis.Cmd, len(scripts))
 	for i, script := range scripts {
@@ -184,15 +181,15 @@ func (l *Lane) greet(ctx context.Context, c connection) (Greeting, error) {
 			return Greeting{}, err
 		}
 	}
-	g := greeting(server, replication, memory, stats)
+	g := told()
 	l.standing.notes(g) // even if it can't be used as it is
-	var told bool
-	g.Marker, told = markerText(mark)
+	var marked bool
+	g.Marker, marked = markerText(mark)
 	l.meet(g)
 	if err := l.unfit(g); err != nil {
 		return g, err
 	}
-	if !told && l.cfg.Admission != nil {
+	if !marked && l.cfg.Admission != nil {
 		return g, fmt.Errorf("its marker can't be read: %w", mark.Err())
 	}
 	if err := l.fence(ctx, c, g); err != nil {
@@ -224,8 +221,16 @@ func (l *Lane) fence(ctx context.Context, c connection, g Greeting) error {
 	return nil
 }
 
-// greeting picks what matters out of the INFO replies; what the backend would not tell
-// stays empty.
+// askInfo adds to a pipeline what a backend is asked about itself, and gives back how to
+// pick what matters out of the replies; what the backend would not tell stays empty.
+func askInfo(ctx context.Context, pipe redis.Pipeliner) (told func() Greeting) {
+	server := pipe.Do(ctx, "INFO", "server")
+	replication := pipe.Do(ctx, "INFO", "replication")
+	memory := pipe.Do(ctx, "INFO", "memory")
+	stats := pipe.Do(ctx, "INFO", "stats")
+	return func() Greeting { return greeting(server, replication, memory, stats) }
+}
+
 func greeting(server, replication, memory, stats *redis.Cmd) Greeting {
 	text, _ := server.Text()
 	repl, _ := replication.Text()

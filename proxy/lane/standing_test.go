@@ -21,6 +21,17 @@ func admit(server *redistest.Server, l *Lane, token string) {
 	server.MustDo("SET", string(admission.MarkerKey), m.String())
 }
 
+// admitted is a lane to a server that votes.
+func admitted(t *testing.T, server *redistest.Server) *Lane {
+	t.Helper()
+	cfg := tcp(server.Addr())
+	cfg.Admission = &testRule
+	l := open(t, cfg)
+	admit(server, l, "AAAAAAAAAAAAAAAA")
+	eventually(t, "it votes", func() bool { return l.State() == Voter })
+	return l
+}
+
 func TestLearnerGetsEveryWriteAndHasNoVote(t *testing.T) {
 	server := redistest.Start(t)
 	cfg := tcp(server.Addr())
@@ -52,11 +63,7 @@ func TestLearnerGetsEveryWriteAndHasNoVote(t *testing.T) {
 // the backend could not be used meanwhile.
 func TestVoteIsLostWithKeysThatWereEvicted(t *testing.T) {
 	server := redistest.Start(t)
-	cfg := tcp(server.Addr())
-	cfg.Admission = &testRule
-	l := open(t, cfg)
-	admit(server, l, "AAAAAAAAAAAAAAAA")
-	eventually(t, "it votes", func() bool { return l.State() == Voter })
+	l := admitted(t, server)
 	wantVote(t, ask(t, l, acquireOp("lock", "x")), quorum.Granted)
 	server.MustDo("CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
 	server.MustDo("CONFIG", "SET", "maxmemory", "1")
@@ -91,11 +98,7 @@ func TestVoteIsLostWithTheMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := redistest.Start(t)
-			cfg := tcp(server.Addr())
-			cfg.Admission = &testRule
-			l := open(t, cfg)
-			admit(server, l, "AAAAAAAAAAAAAAAA")
-			eventually(t, "it votes", func() bool { return l.State() == Voter })
+			l := admitted(t, server)
 			wantVote(t, ask(t, l, acquireOp("a", "x")), quorum.Granted)
 			forget(server)
 			if a := ask(t, l, acquireOp("b", "x")); a.Vote != quorum.Failed {

@@ -71,6 +71,9 @@ func (g Greeting) full() string {
 // refusesWrites is why a backend turned a write away although it may be asked, "" if
 // that is not what its answer says.
 func refusesWrites(err error) string {
+	if err == nil {
+		return "" // mostly, and without the memory that a look at an error takes
+	}
 	var reply redis.Error
 	if !errors.As(err, &reply) {
 		return ""
