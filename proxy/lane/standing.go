@@ -31,25 +31,20 @@ type standing struct {
 // always is the token of a backend that needs no admission.
 const always = "always"
 
-// meets begins a connection to a process: what was known of another does not count.
+// meets begins a connection to the process that was noted.
 func (st *standing) meets(rule *admission.Rule, g Greeting) (right right) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.knows(g)
 	st.connected = true
 	st.judge(rule, g.Marker)
 	return st.right(rule)
 }
 
-// notes takes how many keys a process has evicted.
+// notes takes what a backend has told of itself: another process than before begins
+// anew, and the same one may have dropped keys.
 func (st *standing) notes(g Greeting) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.knows(g)
-}
-
-// knows begins anew with another process, and finds out what the same one has dropped.
-func (st *standing) knows(g Greeting) {
 	if st.runID != g.RunID {
 		st.runID, st.evicted = g.RunID, g.Evicted
 		st.reset()

@@ -165,6 +165,7 @@ func TestBackendOfAnotherGroupIsUnfit(t *testing.T) {
 func TestVoteIsLostWhenTheClockJumps(t *testing.T) {
 	var st standing
 	rule := testRule
+	st.notes(Greeting{RunID: "r"})
 	st.meets(&rule, Greeting{RunID: "r"})
 	text := admission.Marker{Identity: rule.Identity, Role: admission.Voter, RunID: "r", Token: "AAAAAAAAAAAAAAAA", Quiet: rule.Quiet}.String()
 	now := time.Now()
