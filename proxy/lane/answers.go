@@ -79,6 +79,8 @@ func (s *session) deliver(it item, answer quorum.Answer) {
 	if it.call == nil {
 		if answer.Vote == quorum.Failed {
 			s.lane.unpaid(it.debt)
+		} else {
+			s.lane.paid(it.debt)
 		}
 		return
 	}

@@ -7,28 +7,67 @@ import (
 	"redlockproxy/quorum"
 )
 
+// A ledger is what is owed to a backend. A debt stands in it from Owe until it is
+// paid, wherever it is: one that the backend has refused must find its place still
+// there, also if younger ones came while it was on its way.
+type ledger struct {
+	kept   []quorum.Debt // until there is a connection, or the backend may take them
+	queued int           // wait in the queue
+	sent   int           // wait for an answer
+	bytes  int           // about what all of them take
+}
+
+func (d *ledger) len() int { return len(d.kept) + d.queued + d.sent }
+
+// debtSize is about how many bytes a debt takes.
+func debtSize(d quorum.Debt) int { return 64 + len(d.Key) + len(d.Stored) }
+
+// room tells whether there may be another debt of this size, at most limit of them.
+//
+// A debt is not dropped because its date has passed: the write that it undoes may
+// be unread at a backend that is paused, and begins its whole life when that backend
+// goes on. Only when there are too many, those that are past their date go first.
+func (d *ledger) room(size, limit int) bool {
+	full := func() bool { return d.len() >= limit || d.bytes > maxDebtBytes && size > largeBytes }
+	if !full() {
+		return true
+	}
+	now := time.Now()
+	d.kept = slices.DeleteFunc(d.kept, func(debt quorum.Debt) bool {
+		over := now.After(debt.Until)
+		if over {
+			d.bytes -= debtSize(debt)
+		}
+		return over
+	})
+	return !full()
+}
+
 // Debts is the number of removals that are kept or on their way; Lost is how many
 // were given up because there were too many.
 func (l *Lane) Debts() (kept int, lost int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.debts) + l.owed, l.lostDebts.Load()
+	return l.debts.len(), l.lostDebts.Load()
 }
 
 // Owe implements quorum.Backend.
 func (l *Lane) Owe(debt quorum.Debt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.open {
-		l.keep(debt)
+	size := debtSize(debt)
+	if !l.debts.room(size, l.cfg.Debts) {
+		l.lostDebts.Add(1)
 		return
 	}
-	if l.room(debt) {
-		l.queue = append(l.queue, item{debt: debt})
-		l.bytes.debts += debtSize(debt)
-		l.owed++
-		l.signal()
+	l.debts.bytes += size
+	if !l.open {
+		l.debts.kept = append(l.debts.kept, debt)
+		return
 	}
+	l.queue = append(l.queue, item{debt: debt})
+	l.debts.queued++
+	l.signal()
 }
 
 // unpaid keeps a debt that was sent and perhaps not carried out: it is sent with the
@@ -36,62 +75,32 @@ func (l *Lane) Owe(debt quorum.Debt) {
 func (l *Lane) unpaid(debt quorum.Debt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.keep(debt)
+	l.debts.sent--
+	l.debts.kept = append(l.debts.kept, debt)
 }
 
-// keep takes a debt on for later. The caller holds mu.
-func (l *Lane) keep(debt quorum.Debt) {
-	if l.room(debt) {
-		l.debts = append(l.debts, debt)
-		l.bytes.debts += debtSize(debt)
-	}
-}
-
-// debtSize is about how many bytes a debt takes.
-func debtSize(d quorum.Debt) int { return 64 + len(d.Key) + len(d.Stored) }
-
-// room tells whether there may be this debt too, and counts it as lost if not. The
-// caller holds mu.
-//
-// A debt is not dropped because its date has passed: the write that it undoes may
-// be unread at a backend that is paused, and begins its whole life when that backend
-// goes on. Only when there are too many, those that are past their date go first.
-func (l *Lane) room(debt quorum.Debt) bool {
-	full := func() bool {
-		return len(l.debts)+l.owed >= l.cfg.Debts || l.bytes.debts > maxDebtBytes && debtSize(debt) > largeBytes
-	}
-	if !full() {
-		return true
-	}
-	now := time.Now()
-	l.debts = slices.DeleteFunc(l.debts, func(d quorum.Debt) bool {
-		over := now.After(d.Until)
-		if over {
-			l.bytes.debts -= debtSize(d)
-		}
-		return over
-	})
-	if !full() {
-		return true
-	}
-	l.lostDebts.Add(1)
-	return false
+// paid forgets a debt that was carried out.
+func (l *Lane) paid(debt quorum.Debt) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.debts.sent--
+	l.debts.bytes -= debtSize(debt)
 }
 
 // sendDebts puts all that is kept behind what waits. The caller holds mu.
 func (l *Lane) sendDebts() {
-	for _, d := range l.debts {
+	for _, d := range l.debts.kept {
 		l.queue = append(l.queue, item{debt: d})
 	}
-	l.owed += len(l.debts)
-	l.debts = nil
+	l.debts.queued += len(l.debts.kept)
+	l.debts.kept = nil
 }
 
 // again sends the debts that the backend has refused to take.
 func (l *Lane) again() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.debts) > 0 {
+	if len(l.debts.kept) > 0 {
 		l.sendDebts()
 		l.signal()
 	}

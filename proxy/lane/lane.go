@@ -104,9 +104,8 @@ type Lane struct {
 	mu    sync.Mutex
 	open  bool // a connection serves the queue
 	queue []item
-	debts []quorum.Debt              // kept until there is a connection, or the backend may take them
-	owed  int                        // debts in queue
-	bytes struct{ calls, debts int } // of the calls in queue, and of all debts
+	bytes int // about what the calls in queue take
+	debts ledger
 	wake  chan struct{}
 
 	greeting Greeting // the last one
@@ -218,11 +217,11 @@ func (l *Lane) enqueue(call *quorum.Call) error {
 	switch {
 	case !l.open:
 		return errDown
-	case len(l.queue)-l.owed >= l.cfg.Queue, l.bytes.calls > maxQueueBytes && size(call.Op) > largeBytes:
+	case len(l.queue)-l.debts.queued >= l.cfg.Queue, l.bytes > maxQueueBytes && size(call.Op) > largeBytes:
 		return errFull
 	}
 	l.queue = append(l.queue, item{call: call})
-	l.bytes.calls += size(call.Op)
+	l.bytes += size(call.Op)
 	l.signal()
 	return nil
 }
@@ -245,7 +244,7 @@ func (l *Lane) waiting() (n int, full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n = len(l.queue)
-	return n, n >= l.cfg.BatchRequests || l.bytes.calls+l.bytes.debts >= l.cfg.BatchBytes
+	return n, n >= l.cfg.BatchRequests || l.bytes+l.debts.bytes >= l.cfg.BatchBytes
 }
 
 // take removes from the queue what goes into one batch, and leaves out what is
@@ -265,15 +264,15 @@ func (l *Lane) take(batch []item) []item {
 		case it.mark != nil:
 			close(it.mark)
 		case it.call == nil:
-			l.owed--
-			l.bytes.debts -= debtSize(it.debt)
+			l.debts.queued--
+			l.debts.sent++
 			batch = append(batch, it)
 			bytes += debtSize(it.debt)
 		case now.After(it.call.Deadline):
-			l.bytes.calls -= size(it.call.Op)
+			l.bytes -= size(it.call.Op)
 			late = append(late, it.call)
 		default:
-			l.bytes.calls -= size(it.call.Op)
+			l.bytes -= size(it.call.Op)
 			batch = append(batch, it)
 			bytes += size(it.call.Op)
 		}
@@ -304,11 +303,10 @@ func (l *Lane) up() {
 func (l *Lane) down(err error) {
 	l.mu.Lock()
 	waiting := l.queue
-	l.open, l.queue, l.owed, l.bytes.calls = false, nil, 0, 0
+	l.open, l.queue, l.bytes, l.debts.queued = false, nil, 0, 0
 	for _, it := range waiting {
 		if it.call == nil && it.mark == nil {
-			l.bytes.debts -= debtSize(it.debt) // until it is kept again
-			l.keep(it.debt)
+			l.debts.kept = append(l.debts.kept, it.debt)
 		}
 	}
 	l.mu.Unlock()

@@ -193,11 +193,15 @@ var connections = []breach{
 		run: "Unfit", tests: []string{"TestReplicasAndClusterNodesAreUnfit"},
 	}, {
 		rule: "debts to a backend that is down are forgotten", file: "proxy/lane/debts.go", pkg: lanePkg,
-		old: "\t\tl.keep(debt)\n\t\treturn\n", new: "\t\treturn\n",
+		old: "\t\tl.debts.kept = append(l.debts.kept, debt)\n\t\treturn\n", new: "\t\treturn\n",
 		run: "Debts", tests: []string{"TestDebtsAreKeptWhileDownWithinTheirBoundAndPaidOnReturn"},
 	}, {
 		rule: "a debt that a backend refused is forgotten", file: "proxy/lane/answers.go", pkg: lanePkg,
 		old: "s.lane.unpaid(it.debt)", new: "_ = it",
+		run: "RefusedRemoval", tests: []string{"TestRefusedRemovalIsSentAgain"},
+	}, {
+		rule: "a debt loses its place while it is on its way", file: "proxy/lane/debts.go", pkg: lanePkg,
+		old: "return len(d.kept) + d.queued + d.sent", new: "return len(d.kept) + d.queued",
 		run: "RefusedRemoval", tests: []string{"TestRefusedRemovalIsSentAgain"},
 	}, {
 		rule: "a stalled lane makes callers wait", file: "proxy/lane/lane.go", pkg: lanePkg,
@@ -213,7 +217,7 @@ var connections = []breach{
 		run: "EachKeysOrder", tests: []string{"TestEachKeysOrderIsTheQueues"},
 	}, {
 		rule: "a queue without a bound", file: "proxy/lane/lane.go", pkg: lanePkg,
-		old: "case len(l.queue)-l.owed >= l.cfg.Queue, l.bytes.calls > maxQueueBytes && size(call.Op) > largeBytes:", new: "case l.bytes.calls < 0:",
+		old: "case len(l.queue)-l.debts.queued >= l.cfg.Queue, l.bytes > maxQueueBytes && size(call.Op) > largeBytes:", new: "case l.bytes < 0:",
 		run: "Bounded", tests: []string{"TestQueueIsBounded"},
 	},
 }
