@@ -101,6 +101,7 @@ func TestFullBackendsRefuseNewLocksAndStillGiveUpOldOnes(t *testing.T) {
 	full(0, 2)
 	g.want(t, ok, "SET", "lock", "a", "NX", "PX", "60000")
 	g.want(t, int64(1), "EVAL", extendScript, "1", "lock", "a", "60000")
+	g.want(t, ok, "EVAL", setAgainScript, "1", "lock", "a", "60000")
 	g.want(t, int64(1), "INCR", "fence")
 	g.want(t, int64(1), "EVAL", releaseScript, "1", "lock", "a")
 	g.want(t, int64(1), "EVAL", releaseScript, "1", "older", "a")
@@ -108,6 +109,7 @@ func TestFullBackendsRefuseNewLocksAndStillGiveUpOldOnes(t *testing.T) {
 	g.wantError(t, "UNAVAILABLE", "SET", "new", "a", "NX", "PX", "60000")
 	g.wantError(t, "UNAVAILABLE", "INCR", "fence")
 	g.want(t, int64(1), "EVAL", extendScript, "1", "old", "a", "60000")
+	g.want(t, ok, "EVAL", setAgainScript, "1", "old", "a", "60000")
 	g.want(t, int64(1), "EVAL", releaseScript, "1", "old", "a")
 	redistest.Settles(t, 100*time.Millisecond, 2*time.Second, "no lock is left", func() bool {
 		return g.backends.Holding("old")+g.backends.Holding("older")+g.backends.Holding("lock")+g.backends.Holding("new") == 0

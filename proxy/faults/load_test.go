@@ -14,6 +14,8 @@ const (
 
 	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
 	extendScript  = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("pexpire",KEYS[1],ARGV[2]) else return 0 end`
+	// Another way to extend a lock: it is written again.
+	setAgainScript = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("set",KEYS[1],ARGV[1],"XX","PX",ARGV[2]) else return 0 end`
 )
 
 // awaitVoters waits until the proxy counts on n backends.

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"net"
 	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -24,6 +26,27 @@ func TestMain(m *testing.M) {
 type cleaning struct{ m *testing.M }
 
 func (c cleaning) Run() int { return Main(c.m) }
+
+// Where there is no redis-server a test fails and says what to install: a suite that
+// skips, or goes on with something else, would have tested nothing.
+func TestWithoutRedisServerATestFails(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.v", "-test.run", "^TestServerAnswersOnPortAndSocket$")
+	cmd.Env = append(os.Environ(), "PATH="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	var failed *exec.ExitError
+	if !errors.As(err, &failed) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, wanted := range []string{"--- FAIL: TestServerAnswersOnPortAndSocket", "apt-get install redis-server"} {
+		if !strings.Contains(string(out), wanted) {
+			t.Errorf("no %q in: %s", wanted, out)
+		}
+	}
+}
 
 func TestServerAnswersOnPortAndSocket(t *testing.T) {
 	s := Start(t)
