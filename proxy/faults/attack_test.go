@@ -40,9 +40,9 @@ type attack struct {
 // late: whether it is served is what counts here.
 const limits = `
 [lane]
-vote = "1900ms"
+vote = "450ms"
 [server]
-answer_within = "2s"
+answer_within = "1s"
 half_command = "600ms"
 write_stall = "600ms"
 handshake = "600ms"

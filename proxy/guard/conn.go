@@ -19,6 +19,9 @@ const (
 	// so more would not make its batches larger.
 	readBytes = 4 << 10
 
+	// turnBytes is how many bytes of replies at once are as much work as a full buffer.
+	turnBytes = 16 << 10
+
 	// lingerTime and lingerBytes bound the reading on after a protocol error.
 	lingerTime  = 250 * time.Millisecond
 	lingerBytes = 1 << 20
@@ -141,6 +144,9 @@ func (c *Conn) parse() {
 // it holds no more of that.
 func (c *Conn) fill() error {
 	c.share.hold(cap(c.parser.out))
+	if c.end == readBytes { // there is more, and perhaps no end of it
+		c.l.turns.Pass()
+	}
 	c.follow()
 	start := time.Now()
 	deadline, cause := c.deadline(start)
@@ -273,6 +279,9 @@ func (c *Conn) Write(b []byte) (int, error) {
 	n, err := c.stream.Write(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		c.l.hooks.timeout(CauseWriteStall)
+	}
+	if n >= turnBytes {
+		c.l.turns.Pass()
 	}
 	return n, err
 }

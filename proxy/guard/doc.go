@@ -29,6 +29,8 @@
 //	G6  Nobody holds a connection by being slow: the TLS handshake, the login,
 //	    half a command and an unread reply each have a time limit.
 //	G7  Accept never waits for a client and never spins.
+//	G8  A client that never stops sending, or asks for more than it reads, does not
+//	    keep others waiting: between one buffer of it and the next all others go first.
 //
 // G5 rests on how redcon works: it asks for more bytes only when it has handled
 // all commands it has, and has flushed their replies. So a handler must have

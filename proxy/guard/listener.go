@@ -4,9 +4,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"redlockproxy/proxy/turnstile"
 )
 
 // Between two tries to accept after the system could not: too many open files
@@ -24,6 +27,7 @@ type Listener struct {
 	rules atomic.Pointer[rules] // in force now
 	hooks Hooks
 	large large
+	turns *turnstile.Turnstile // for clients that send or are sent much
 
 	closed  chan struct{} // Close was called
 	drained chan struct{} // Drain was called and no client is left
@@ -49,6 +53,7 @@ func ListenTLS(ln net.Listener, config *tls.Config, limits Limits, hooks Hooks) 
 	l := &Listener{
 		ln:      ln,
 		hooks:   hooks,
+		turns:   turnstile.New(runtime.GOMAXPROCS(0)),
 		closed:  make(chan struct{}),
 		drained: make(chan struct{}),
 		clients: make(map[*Conn]struct{}),

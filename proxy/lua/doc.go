@@ -45,7 +45,8 @@
 //     functions. A single instruction takes a millisecond at most. Time in the Host
 //     does not count.
 //   - Other runs: one that has used much more than a lock script does waits for its
-//     turn; the heavy runs of a cache's scripts go on one at a time (turn.go).
+//     turn; the heavy runs of a cache's scripts go on one at a time (turn.go), and
+//     let everybody else go first every few microseconds.
 //   - Memory: Limits.MaxMemory. Code that joins strings, fills tables or makes
 //     closures is looked at instruction by instruction (watch.go), and library
 //     functions pay for what they make; other code cannot allocate more than its

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"redlockproxy/proxy/turnstile"
 )
 
 // stride is how many instructions run between two looks at the clock. No single
@@ -31,8 +33,8 @@ type meter struct {
 	sinceNow int64 // steps since the clock was read
 	failure  error // why the run is void; nil while it goes on
 
-	turns turnstile // for heavy runs
-	turn  bool      // this one has its turn
+	turns *turnstile.Turnstile // for heavy runs
+	turn  bool                 // this one has its turn
 
 	// watch, if set, sees each instruction before it is carried out.
 	watch func()
@@ -41,7 +43,7 @@ type meter struct {
 var _ context.Context = (*meter)(nil)
 
 // reset prepares the meter for a run.
-func (m *meter) reset(ctx context.Context, limits Limits, turns turnstile) {
+func (m *meter) reset(ctx context.Context, limits Limits, turns *turnstile.Turnstile) {
 	*m = meter{
 		turns: turns,
 		tick:  stride, every: stride,
@@ -107,10 +109,15 @@ func (m *meter) spend(steps, bytes int64) bool {
 	return m.failure == nil
 }
 
-// checkTime reads the clock, and whether the caller has given up.
+// checkTime reads the clock, and whether the caller has given up. A heavy run lets
+// others go first.
 func (m *meter) checkTime() {
 	m.sinceNow = 0
 	m.clock()
+	if m.turn {
+		m.turns.Rest()
+		m.read = time.Now() // a rest is not computing
+	}
 	if m.computed > m.limits.MaxTime {
 		m.fail(limitError("more than %v of computing", m.limits.MaxTime))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"redlockproxy/proxy/turnstile"
 	"redlockproxy/resp"
 )
 
@@ -25,7 +26,7 @@ func oneMachine(t *testing.T) func(text string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v.meter.reset(context.Background(), *s.limits.Load(), newTurnstile())
+		v.meter.reset(context.Background(), *s.limits.Load(), turnstile.New(heavyRuns))
 		v.host, v.resp3, v.random = newMapHost(), false, randomStart
 		reply, err := v.run(s, []string{"key"}, []string{"arg"})
 		if err != nil {

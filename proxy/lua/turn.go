@@ -1,15 +1,12 @@
 package lua
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // A run is heavy from here on. Lock scripts take some hundred steps and a few
 // kilobytes, so they never are. As steps and not as time, because any run takes long
 // where others have the processors.
 const (
-	heavySteps  = 20_000    // about a millisecond
+	heavySteps  = 5_000     // about a quarter of a millisecond
 	heavyMemory = 256 << 10 // bytes
 )
 
@@ -19,23 +16,6 @@ const (
 // Limits.MaxMemory. One keeps most of one processor busy at worst.
 const heavyRuns = 1
 
-// A turnstile lets heavy runs through, a few at a time. The others wait, for as long
-// as their contexts allow.
-type turnstile chan struct{}
-
-func newTurnstile() turnstile { return make(turnstile, heavyRuns) }
-
-func (t turnstile) enter(ctx context.Context) bool {
-	select {
-	case t <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (t turnstile) leave() { <-t }
-
 // heavy tells whether the run has used more than a lock script would.
 func (m *meter) heavy() bool {
 	return m.limits.MaxSteps-m.steps > heavySteps || m.limits.MaxMemory-m.memory > heavyMemory
@@ -44,7 +24,7 @@ func (m *meter) heavy() bool {
 // await waits for the run's turn to be heavy. That time is not the script's.
 func (m *meter) await() {
 	m.clock()
-	m.turn = m.turns.enter(m.ctx)
+	m.turn = m.turns.Enter(m.ctx)
 	m.read = time.Now()
 	if !m.turn {
 		m.fail(limitError("a turn to compute for long, and other scripts had it all the time"))
@@ -54,7 +34,7 @@ func (m *meter) await() {
 // yield gives the turn back at the end of a run.
 func (m *meter) yield() {
 	if m.turn {
-		m.turns.leave()
+		m.turns.Leave()
 		m.turn = false
 	}
 }

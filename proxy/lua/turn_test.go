@@ -29,7 +29,7 @@ func runIn(t *testing.T, c *Cache, ctx context.Context, text string) (resp.Reply
 
 func TestHeavyRunsTakeTurnsAndLightOnesNeedNone(t *testing.T) {
 	c := NewCache(10, 1<<20, Limits{MaxTime: time.Minute})
-	c.idle.turns <- struct{}{} // somebody has the only turn
+	c.idle.turns.Enter(t.Context()) // somebody has the only turn
 	if reply, err := runIn(t, c, t.Context(), light); err != nil || reply != resp.Bulk("light") {
 		t.Errorf("light: %v, %v", reply, err)
 	}
@@ -47,7 +47,7 @@ func TestHeavyRunsTakeTurnsAndLightOnesNeedNone(t *testing.T) {
 		_, err := runIn(t, c, t.Context(), longRun)
 		done <- err
 	}()
-	c.idle.turns.leave()
+	c.idle.turns.Leave()
 	if err := <-done; err != nil {
 		t.Errorf("when the turn was free: %v", err)
 	}
@@ -66,7 +66,7 @@ func TestEveryRunGivesItsTurnBack(t *testing.T) {
 		}
 	}
 	all.Wait()
-	if n := len(c.idle.turns); n != 0 {
+	if n := c.idle.turns.Inside(); n != 0 {
 		t.Errorf("%d turns were not given back", n)
 	}
 }

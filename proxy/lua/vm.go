@@ -7,6 +7,7 @@ import (
 
 	gl "github.com/yuin/gopher-lua"
 
+	"redlockproxy/proxy/turnstile"
 	"redlockproxy/resp"
 )
 
@@ -85,10 +86,10 @@ type vm struct {
 // script two. Scripts that share it take turns when they are heavy.
 type pool struct {
 	idle  sync.Pool
-	turns turnstile
+	turns *turnstile.Turnstile
 }
 
-func newPool() *pool { return &pool{turns: newTurnstile()} }
+func newPool() *pool { return &pool{turns: turnstile.New(heavyRuns)} }
 
 func (p *pool) get() *vm {
 	if v, ok := p.idle.Get().(*vm); ok {

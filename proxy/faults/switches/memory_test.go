@@ -219,5 +219,9 @@ var connections = []breach{
 		rule: "a queue without a bound", file: "proxy/lane/lane.go", pkg: lanePkg,
 		old: "case len(l.queue)-l.debts.queued >= l.cfg.Queue, l.bytes > maxQueueBytes && size(call.Op) > largeBytes:", new: "case l.bytes < 0:",
 		run: "Bounded", tests: []string{"TestQueueIsBounded"},
+	}, {
+		rule: "a client that never stops sending keeps all others waiting", file: "proxy/guard/conn.go", pkg: guardPkg,
+		old: "if c.end == readBytes {", new: "if c.end > readBytes {",
+		run: "WaitsForItsTurn", tests: []string{"TestWhoSendsMuchWaitsForItsTurnAndOthersDoNot"},
 	},
 }

@@ -25,4 +25,5 @@ const (
 	quorumPkg    = "quorum"
 	admissionPkg = "quorum/admission"
 	lanePkg      = "proxy/lane"
+	guardPkg     = "proxy/guard"
 )
