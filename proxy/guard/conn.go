@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"redlockproxy/proxy/socket"
@@ -36,8 +37,9 @@ var errNoHandshake = errors.New("guard: written to before the TLS handshake")
 // each by one goroutine; HungUp and Close by any.
 type Conn struct {
 	l      *Listener
-	raw    net.Conn // the socket
-	stream net.Conn // what the client says: raw in its cheaper form, or TLS over it
+	raw    net.Conn        // the socket
+	socket syscall.RawConn // raw's; nil where it is none
+	stream net.Conn        // what the client says: raw in its cheaper form, or TLS over it
 	born   time.Time
 
 	authenticated atomic.Bool
@@ -75,6 +77,9 @@ func newConn(l *Listener, raw net.Conn) *Conn {
 		c.stream = tls.Server(raw, c.rules.config)
 	}
 	c.shaken.Store(c.rules.config == nil)
+	if s, ok := raw.(syscall.Conn); ok {
+		c.socket, _ = s.SyscallConn() // an error: it is closed already, as reading will tell
+	}
 	return c
 }
 
@@ -148,7 +153,10 @@ func (c *Conn) fill() error {
 		c.l.turns.Pass()
 	}
 	c.follow()
-	start := time.Now()
+	var start time.Time // of a wait that has an end
+	if c.parser.partial() || c.rules.limits.Idle > 0 {
+		start = time.Now()
+	}
 	deadline, cause := c.deadline(start)
 	if !c.arm(deadline) {
 		return io.EOF
@@ -273,10 +281,10 @@ func (c *Conn) Write(b []byte) (int, error) {
 	if !c.shaken.Load() {
 		return 0, errNoHandshake // it would wait for the client, perhaps in Accept's loop
 	}
-	if err := c.raw.SetWriteDeadline(time.Now().Add(c.l.rules.Load().limits.WriteStall)); err != nil {
-		return 0, err
+	n, err := socket.WriteNow(c.stream, b)
+	if err == nil && n < len(b) {
+		n, err = c.writeRest(b, n)
 	}
-	n, err := c.stream.Write(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		c.l.hooks.timeout(CauseWriteStall)
 	}
@@ -285,6 +293,21 @@ func (c *Conn) Write(b []byte) (int, error) {
 	}
 	return n, err
 }
+
+// writeRest writes what follows the first n bytes, which have been taken, and has a
+// deadline for it: mostly there is nothing to wait for, and none is needed.
+func (c *Conn) writeRest(b []byte, n int) (int, error) {
+	if err := c.raw.SetWriteDeadline(time.Now().Add(c.l.rules.Load().limits.WriteStall)); err != nil {
+		return n, err
+	}
+	more, err := c.stream.Write(b[n:])
+	return n + more, err
+}
+
+// HungUp tells, without waiting, whether the client has closed its end or the connection
+// is broken: then a reply would reach nobody. It sees TLS's goodbye too. False may mean
+// that nothing is known, or not yet, or that the system is not Linux.
+func (c *Conn) HungUp() bool { return c.socket != nil && socket.HungUp(c.socket) }
 
 // drain lets Read return io.EOF when it has no whole command left, and wakes it if
 // it waits for one.

@@ -28,6 +28,8 @@ func Direct(c net.Conn) net.Conn {
 	}
 	d := &direct{Conn: c, raw: raw}
 	d.in.once, d.out.once = d.in.read, d.out.write
+	once := func(fd uintptr) { d.out.write(fd) }
+	d.atOnce = func(func(uintptr) bool) error { return raw.Control(once) }
 	return d
 }
 
@@ -35,10 +37,22 @@ type direct struct {
 	net.Conn
 	raw     syscall.RawConn
 	in, out transfer
+	atOnce  func(func(uintptr) bool) error // calls out.write once, whatever comes of it
 }
 
 // SyscallConn implements syscall.Conn.
 func (d *direct) SyscallConn() (syscall.RawConn, error) { return d.raw, nil }
+
+// WriteNow writes what the buffer of c's socket takes at once, without waiting, and
+// returns how much that was; c's deadlines have no part in it. Like Write it is for one
+// goroutine at a time. To what Direct has not made it writes nothing.
+func WriteNow(c net.Conn, b []byte) (int, error) {
+	d, ok := c.(*direct)
+	if !ok || len(b) == 0 {
+		return 0, nil
+	}
+	return d.out.run("write", b, d.LocalAddr(), d.atOnce)
+}
 
 // A transfer is one Read or Write under way. It is kept with its connection, because a
 // new closure for each call would have to be allocated.

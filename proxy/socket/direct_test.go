@@ -130,6 +130,33 @@ func TestDeadlinesEndWaits(t *testing.T) {
 	})
 }
 
+func TestWriteNowTakesWhatFitsAndWaitsForNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, d, peer net.Conn) {
+		_ = d.SetWriteDeadline(time.Unix(1, 0)) // is not for it
+		if n, err := WriteNow(d, []byte("first")); n != 5 || err != nil {
+			t.Fatalf("%d, %v", n, err)
+		}
+		n, err := WriteNow(d, make([]byte, 64<<20)) // the peer does not read
+		if n == 0 || n >= 64<<20 || err != nil {
+			t.Errorf("more than there is room for: %d, %v", n, err)
+		}
+		if n, err := WriteNow(d, []byte("x")); n != 0 || err != nil {
+			t.Errorf("without any room: %d, %v", n, err)
+		}
+		got := make([]byte, 5+n)
+		if _, err := io.ReadFull(peer, got); err != nil || string(got[:5]) != "first" {
+			t.Errorf("%q, %v", got[:5], err)
+		}
+		if n, err := WriteNow(d, nil); n != 0 || err != nil {
+			t.Errorf("nothing: %d, %v", n, err)
+		}
+		_ = d.Close()
+		if n, err := WriteNow(d, []byte("x")); n != 0 || !errors.Is(err, net.ErrClosed) {
+			t.Errorf("closed: %d, %v", n, err)
+		}
+	})
+}
+
 func TestCloseEndsAWait(t *testing.T) {
 	onBoth(t, func(t *testing.T, d, peer net.Conn) {
 		read := make(chan error, 1)
@@ -166,5 +193,8 @@ func TestOtherConnectionsStayAsTheyAre(t *testing.T) {
 	defer b.Close()
 	if Direct(a) != a {
 		t.Error("a connection that is no socket was changed")
+	}
+	if n, err := WriteNow(a, []byte("x")); n != 0 || err != nil {
+		t.Errorf("WriteNow: %d, %v", n, err)
 	}
 }

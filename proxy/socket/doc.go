@@ -1,5 +1,5 @@
-// Package socket moves bytes through a socket at the least cost that Go's scheduler
-// allows.
+// Package socket moves bytes through a socket, and asks whether anybody is still there,
+// at the least cost that Go's scheduler allows.
 //
 // The standard library announces each system call to the scheduler, so that others may
 // use the processor if the call takes long. The sockets of Go never block, so a call is
