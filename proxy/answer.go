@@ -62,9 +62,9 @@ func (s *Server) finish(a answer, gone func() bool) resp.Reply {
 	if g == nil {
 		return a.reply
 	}
-	valid := true
+	now, valid := time.Now(), true
 	for _, l := range g.locks {
-		valid = valid && l.Valid()
+		valid = valid && l.ValidAt(now)
 	}
 	switch {
 	case !valid:
@@ -72,11 +72,11 @@ func (s *Server) finish(a answer, gone func() bool) resp.Reply {
 	case gone():
 		g.line.result = metrics.ClientGone
 	default:
-		s.logAcquisition(g.line, g.locks)
+		s.logAcquisition(g.line, now, g.locks)
 		return a.reply
 	}
 	s.undo(g.locks)
-	s.logAcquisition(g.line, nil)
+	s.logAcquisition(g.line, now, nil)
 	return g.instead
 }
 

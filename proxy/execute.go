@@ -76,7 +76,7 @@ func (s *Server) acquire(ctx context.Context, client *session, r resp.Set, ttl t
 		line.result = metrics.Done
 		return answer{reply: yes, grant: &grant{locks: []quorum.Lock{a.Lock}, instead: no, line: line}}
 	}
-	s.logAcquisition(line, nil)
+	s.logAcquisition(line, time.Now(), nil)
 	if err != nil {
 		return plain(s.unavailable(err, no))
 	}
@@ -217,7 +217,7 @@ func (s *Server) noteAcquisition(t quorum.Transaction, err error, resource strin
 	if err != nil {
 		line.result = outcome(false, err)
 	}
-	s.logAcquisition(line, nil)
+	s.logAcquisition(line, time.Now(), nil)
 	return nil
 }
 

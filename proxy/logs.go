@@ -24,9 +24,9 @@ var acquisitionResults = [...]string{
 
 // logAcquisition counts an attempt to get a lock, and writes the one line that each
 // of them leaves. The token never stands in it.
-func (s *Server) logAcquisition(a acquisition, locks []quorum.Lock) {
-	took := time.Since(a.start)
-	s.metrics.Acquisition(a.result, took)
+func (s *Server) logAcquisition(a acquisition, ended time.Time, locks []quorum.Lock) {
+	took := ended.Sub(a.start)
+	s.metrics.Acquisition(a.result, ended, took)
 	e := s.log.Info()
 	if e == nil {
 		return
@@ -42,7 +42,7 @@ func (s *Server) logAcquisition(a acquisition, locks []quorum.Lock) {
 	}
 	e.Int64("ttl_ms", a.ttl.Milliseconds())
 	if len(locks) > 0 && locks[0].TTL > 0 {
-		e.Int64("validity_ms", locks[0].Validity().Milliseconds())
+		e.Int64("validity_ms", locks[0].ValidityAt(ended).Milliseconds())
 	}
 	e.Float64("elapsed_ms", millis(took)).Str("result", acquisitionResults[a.result]).Msg("acquisition")
 }

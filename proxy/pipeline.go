@@ -41,6 +41,10 @@ type slot struct {
 // ten thousand clients.
 const maxChunk = 64 << 10
 
+// keepOut is how much memory for replies a client keeps while it is idle: enough for
+// those to locks, little for each of ten thousand clients.
+const keepOut = 256
+
 // start begins one command. It blocks while too many are in flight, so that a
 // client that sends without reading is slowed down.
 func (p *pipeline) start(args []string) {
@@ -149,5 +153,8 @@ func (p *pipeline) flush() bool {
 		}
 	}
 	p.out, p.grants = p.out[:0], p.grants[:0]
+	if cap(p.out) <= keepOut {
+		p.c.out = p.out
+	}
 	return !p.broken
 }

@@ -22,6 +22,7 @@ type session struct {
 	authed bool
 	ending bool // QUIT was answered: nothing that follows is run
 	multi  multi
+	out    []byte // memory for replies, of at most keepOut bytes
 
 	warned atomic.Bool // about locks without a time to live; shared
 
@@ -38,7 +39,7 @@ type session struct {
 // and tells whether the connection is to go on.
 func (c *session) serve(ctx context.Context, batch [][]string) bool {
 	c.s.stats.commands.Add(int64(len(batch)))
-	p := pipeline{c: c, ctx: ctx}
+	p := pipeline{c: c, ctx: ctx, out: c.out[:0]}
 	if len(batch) == 1 {
 		a := c.dispatch(ctx, batch[0], nil)
 		p.write(a, c.proto) // HELLO's own reply is in the protocol that it chose

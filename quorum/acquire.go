@@ -17,15 +17,21 @@ type Lock struct {
 
 // Validity is how long the lock may still be relied on, by now; 0 or less if it
 // is too late. A lock without ttl is always valid and has Validity NoTTL.
-func (l Lock) Validity() time.Duration {
+func (l Lock) Validity() time.Duration { return l.ValidityAt(time.Now()) }
+
+// ValidityAt is Validity at a time that was read from the clocks.
+func (l Lock) ValidityAt(now time.Time) time.Duration {
 	if l.TTL == 0 {
 		return NoTTL
 	}
-	return Validity(l.TTL, l.since.elapsed(), l.padded)
+	return Validity(l.TTL, l.since.until(now), l.padded)
 }
 
 // Valid tells whether the lock may still be given to its client (I3).
-func (l Lock) Valid() bool { return l.TTL == 0 || l.Validity() > 0 }
+func (l Lock) Valid() bool { return l.ValidAt(time.Now()) }
+
+// ValidAt is Valid at a time that was read from the clocks.
+func (l Lock) ValidAt(now time.Time) bool { return l.TTL == 0 || l.ValidityAt(now) > 0 }
 
 // Acquisition is how the attempt to get a lock ended.
 type Acquisition struct {
@@ -48,17 +54,18 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 		limit = min(limit, ttl) // a try that begins after the client's ttl is of no use to it
 	}
 	op := within(ctx, limit)
+	watch := op.watch
 	refused := false // by a majority, in an attempt before this one
 	for attempt := 1; ; attempt++ {
 		stored, err := Tagged(value, g.cfg.Random)
 		if err != nil {
 			return Acquisition{}, err
 		}
-		lock := Lock{Key: key, Stored: stored, TTL: ttl, padded: g.cfg.PadTTL, since: startStopwatch()}
+		lock := Lock{Key: key, Stored: stored, TTL: ttl, padded: g.cfg.PadTTL, since: watch}
 		r := g.run(op, Acquire{Key: key, Stored: stored, TTL: StoredTTL(ttl, g.cfg.PadTTL)}, acquireOver, key)
 		a := Acquisition{Lock: lock, Tally: r.tally, Attempts: attempt}
 		result := r.tally.Result()
-		if result == Won && lock.Valid() {
+		if result == Won && lock.ValidAt(r.ended) {
 			r.settle(nil)
 			a.Won = true
 			return a, nil
@@ -66,6 +73,7 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 		r.each(func(backend int, answer Answer) { g.undo(backend, answer, lock) })
 		switch {
 		case result == Unavailable && r.split() && attempt < g.cfg.Attempts && g.pause(op):
+			watch = startStopwatch()
 			continue
 		case result == Unavailable && !refused:
 			return a, unavailable(r.tally)
@@ -81,7 +89,7 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 			a.Split = true
 			return a, nil
 		}
-		refused = true
+		watch, refused = startStopwatch(), true
 	}
 }
 

@@ -212,9 +212,10 @@ func (g *Group) raise(ctx limited, key Key, target int64, accepted [MaxBackends]
 		}
 	}
 	r.begin()
-	call := &Call{Op: op, Deadline: time.Now().Add(g.cfg.VoteLimit), Round: r}
+	began := time.Now()
+	call := &Call{Op: op, Deadline: began.Add(g.cfg.VoteLimit), Round: r}
 	g.send(call, func(i int) bool { return accepted[i] }, key)
-	r.wait(g.cfg.VoteLimit)
+	r.wait(began, g.cfg.VoteLimit)
 	return r
 }
 

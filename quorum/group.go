@@ -110,8 +110,9 @@ func (g *Group) send(call *Call, skip func(backend int) bool, keys ...Key) {
 // run sends one operation to all backends and waits for the end of its round.
 func (g *Group) run(ctx limited, op Op, over func(*round) bool, keys ...Key) *round {
 	r := g.newRound(ctx, op, over)
-	g.send(&Call{Op: op, Deadline: time.Now().Add(g.cfg.VoteLimit), Round: r}, nil, keys...)
-	r.wait(g.cfg.VoteLimit)
+	began := time.Now()
+	g.send(&Call{Op: op, Deadline: began.Add(g.cfg.VoteLimit), Round: r}, nil, keys...)
+	r.wait(began, g.cfg.VoteLimit)
 	return r
 }
 

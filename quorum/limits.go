@@ -29,10 +29,10 @@ func within(ctx context.Context, d time.Duration) limited {
 	return l
 }
 
-// stale tells whether the operation has taken longer than its votes may count (I13),
-// by either clock: a process that was stopped in the middle of a round finds the
+// stale tells whether by now the operation has taken longer than its votes may count
+// (I13), by either clock: a process that was stopped in the middle of a round finds the
 // answers waiting for it, and its timers have not gone off yet.
-func (l limited) stale() bool { return l.watch.elapsed() > l.limit }
+func (l limited) stale(now time.Time) bool { return l.watch.until(now) > l.limit }
 
 // Deadline implements context.Context.
 func (l limited) Deadline() (time.Time, bool) { return l.end, true }

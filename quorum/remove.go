@@ -134,7 +134,7 @@ func (rm *removal) send(b int, h Held) {
 // wait returns when a majority has answered. A refusal is as good as a grant: the key
 // changed since it was read, so what was to be removed is gone.
 func (rm *removal) wait() (gone bool, err error) {
-	rm.round.wait(rm.g.cfg.VoteLimit)
+	rm.round.wait(time.Now(), rm.g.cfg.VoteLimit)
 	rm.round.each(func(b int, a Answer) {
 		if a.Vote == Failed && rm.held[b].Kind == String {
 			rm.owe(b, rm.held[b].Stored)

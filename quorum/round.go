@@ -23,7 +23,8 @@ type round struct {
 	tally   Tally
 	answers [MaxBackends]Answer
 
-	timedOut   bool // closed by wait, with votes missing
+	timedOut   bool      // closed by wait, with votes missing
+	ended      time.Time // when wait was over
 	settled    bool
 	late       func(backend int, answer Answer)
 	stragglers []straggler
@@ -87,12 +88,12 @@ func (r *round) pending() int {
 	return r.tally.N - r.tally.Granted - r.tally.Refused - r.tally.Failed
 }
 
-// wait returns when the round is decided, when limit has passed, or when ctx is
-// done. After it, the round's tally and answers do not change any more; a vote
+// wait returns when the round is decided, when limit has passed since began, or when
+// ctx is done. After it, the round's tally and answers do not change any more; a vote
 // that is missing counts as failed in the tally and stays Pending in answers. Where the
 // operation has taken too long for any vote to count, all count as failed (I13).
-func (r *round) wait(limit time.Duration) {
-	timer := r.timers.get(min(limit, time.Until(r.op.end)))
+func (r *round) wait(began time.Time, limit time.Duration) {
+	timer := r.timers.get(min(limit, r.op.end.Sub(began)))
 	select {
 	case <-r.decided:
 	case <-timer.C:
@@ -104,7 +105,7 @@ func (r *round) wait(limit time.Duration) {
 		r.closed, r.timedOut = true, true
 	}
 	r.tally.Failed += r.pending()
-	if r.op.stale() {
+	if r.ended = time.Now(); r.op.stale(r.ended) {
 		r.discount()
 	}
 	r.mu.Unlock()

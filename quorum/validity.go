@@ -53,7 +53,9 @@ func startStopwatch() stopwatch {
 
 // elapsed is the larger of monotonic and wall time (I3): the monotonic clock of
 // Linux stands still while a machine is suspended, and a lock goes on expiring.
-func (s stopwatch) elapsed() time.Duration {
-	now := time.Now()
+func (s stopwatch) elapsed() time.Duration { return s.until(time.Now()) }
+
+// until is what elapsed was at a time that was read from the clocks.
+func (s stopwatch) until(now time.Time) time.Duration {
 	return max(now.Sub(s.start), now.Round(0).Sub(s.wall))
 }

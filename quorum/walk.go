@@ -165,8 +165,9 @@ func (g *Group) timeFor(ctx limited) bool {
 // ask sends one operation to one backend. No answer is a failed one.
 func (g *Group) ask(ctx limited, backend int, op Op) Answer {
 	r := g.newRound(ctx, op, func(*round) bool { return true })
-	g.backends[backend].Send(&Call{Op: op, Deadline: time.Now().Add(g.cfg.VoteLimit), Round: r})
-	r.wait(g.cfg.VoteLimit)
+	began := time.Now()
+	g.backends[backend].Send(&Call{Op: op, Deadline: began.Add(g.cfg.VoteLimit), Round: r})
+	r.wait(began, g.cfg.VoteLimit)
 	r.settle(nil)
 	if answer := r.answers[backend]; answer.Vote != Pending {
 		return answer

@@ -11,7 +11,7 @@ func BenchmarkAcquisition(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			m.Acquisition(Done, time.Millisecond)
+			m.Acquisition(Done, time.Now(), time.Millisecond)
 		}
 	})
 }
@@ -19,7 +19,7 @@ func BenchmarkAcquisition(b *testing.B) {
 func TestCountingMakesNoGarbage(t *testing.T) {
 	m := build(five(), "redlock")
 	count := func() {
-		m.Acquisition(Done, time.Millisecond)
+		m.Acquisition(Done, time.Now(), time.Millisecond)
 		m.Ended(Release, Refused)
 		m.RoundTrip(4, time.Millisecond)
 	}

@@ -101,11 +101,11 @@ func (m *Metrics) Handler() http.Handler {
 // Ended counts an operation. An acquisition goes to Acquisition instead.
 func (m *Metrics) Ended(op Operation, how Outcome) { m.ended[op][how].Inc() }
 
-// Acquisition counts an attempt to get a lock that took so long until now.
-func (m *Metrics) Acquisition(how Outcome, took time.Duration) {
+// Acquisition counts an attempt to get a lock, which took so long until it ended.
+func (m *Metrics) Acquisition(how Outcome, ended time.Time, took time.Duration) {
 	m.ended[Acquire][how].Inc()
 	m.acquisition.Observe(float64(took.Nanoseconds()) / 1e6)
-	m.window.note(time.Now(), how, took)
+	m.window.note(ended, how, took)
 }
 
 // Stale counts a script that refused a number that is not higher than the one that is

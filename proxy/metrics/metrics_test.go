@@ -109,7 +109,7 @@ func TestEveryPairOfOperationAndOutcomeThatHasAWordIsShownFromTheStart(t *testin
 			if Operation(op) != Acquire {
 				m.Ended(Operation(op), Outcome(how))
 			} else {
-				m.Acquisition(Outcome(how), 3*time.Millisecond)
+				m.Acquisition(Outcome(how), time.Now(), 3*time.Millisecond)
 			}
 		}
 	}

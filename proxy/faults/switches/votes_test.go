@@ -19,13 +19,13 @@ var votes = []breach{
 		tests: []string{"TestQuorumIsOfAllConfiguredBackends"},
 	}, {
 		rule: "no validity check when the votes are in", file: "quorum/acquire.go", pkg: quorumPkg,
-		old:   "if result == Won && lock.Valid() {",
+		old:   "if result == Won && lock.ValidAt(r.ended) {",
 		new:   "if result == Won {",
 		tests: []string{"TestGrantsThatComeTooLateAreNoLock"},
 	}, {
 		rule: "a validity of nothing is one (≥ for >)", file: "quorum/acquire.go", pkg: quorumPkg,
-		old:   "l.TTL == 0 || l.Validity() > 0 }",
-		new:   "l.TTL == 0 || l.Validity() >= 0 }",
+		old:   "l.TTL == 0 || l.ValidityAt(now) > 0 }",
+		new:   "l.TTL == 0 || l.ValidityAt(now) >= 0 }",
 		tests: []string{"TestLockIsValidByTheClockThatSaysMore"},
 	}, {
 		rule: "validity without the drift", file: "quorum/validity.go", pkg: quorumPkg,
@@ -44,8 +44,8 @@ var votes = []breach{
 		tests: []string{"TestLockIsValidByTheClockThatSaysMore"},
 	}, {
 		rule: "late replies of a stopped operation are counted", file: "quorum/round.go", pkg: quorumPkg,
-		old:   "if r.op.stale() {",
-		new:   "if r.op.stale() && false {",
+		old:   "if r.ended = time.Now(); r.op.stale(r.ended) {",
+		new:   "if r.ended = time.Now(); r.op.stale(r.ended) && false {",
 		tests: []string{"TestVotesOfAStoppedOperationDoNotCount"},
 	}, {
 		rule: "split votes are taken for a holder", file: "quorum/acquire.go", pkg: quorumPkg,
