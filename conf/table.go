@@ -95,7 +95,8 @@ Danger: a client may keep one core busy for as long as this allows.`).live()
 	t.duration("script.max_time", &s.MaxTime, 50*time.Millisecond, time.Millisecond, 10*time.Second,
 		`The longest time that one run may take in the VM; at most server.answer_within.
 Waiting for backends does not count, nor does waiting for other long scripts: those
-that compute for more than about a millisecond run one at a time.`).live()
+that compute for more than about a quarter of a millisecond run one at a time. With all
+that waiting a script has server.answer_within.`).live()
 	t.number("script.cache", &s.Cache, 1000, 10, 100_000,
 		`How many scripts are kept for EVALSHA; the one not used for longest goes first.
 Memory: up to script.max_source bytes for each, and the compiled form.`).live()

@@ -51,6 +51,8 @@ func failure(err error) resp.Reply {
 		return resp.NullArray{}
 	case errors.Is(err, context.Canceled):
 		return resp.UnavailableReason("the proxy is stopping")
+	case errors.Is(err, context.DeadlineExceeded):
+		return resp.UnavailableReason("the script was not done when the time for its answer was over")
 	}
 	return resp.UnavailableReason(err.Error())
 }
@@ -64,7 +66,7 @@ func (s *Server) finish(a answer, gone func() bool) resp.Reply {
 	}
 	now, valid := time.Now(), true
 	for _, l := range g.locks {
-		valid = valid && l.ValidAt(now)
+		valid = valid && l.Valid(now)
 	}
 	switch {
 	case !valid:

@@ -151,6 +151,7 @@ func (c *session) exec(ctx context.Context) answer {
 	if !c.multi.open {
 		return plain(resp.ErrExecWithoutMulti)
 	}
+	ctx = c.s.answered(ctx)
 	m := c.multi
 	c.multi.forget()
 	if m.spoiled {

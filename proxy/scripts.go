@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"redlockproxy/proxy/lua"
 	"redlockproxy/proxy/metrics"
@@ -125,8 +126,25 @@ func (x *scripts) prepare(r resp.Eval) bool {
 	return true
 }
 
+// A due is a context with a deadline of which only those know who ask for it. It needs no
+// timer, and hardly any script runs for so long that it has to ask.
+type due struct {
+	context.Context
+	end time.Time
+}
+
+// Deadline implements context.Context.
+func (d due) Deadline() (time.Time, bool) { return d.end, true }
+
+// answered is a context for scripts that begin now: nobody waits for them when the time
+// for the answer is over, and they need not keep others from computing.
+func (s *Server) answered(ctx context.Context) context.Context {
+	return due{ctx, time.Now().Add(s.cfg().Server.AnswerWithin)}
+}
+
 // eval runs a client's script as a transaction.
 func (s *Server) eval(ctx context.Context, r resp.Eval) answer {
+	ctx = s.answered(ctx)
 	script, err := s.find(r)
 	if err != nil {
 		return plain(s.failure(err))

@@ -35,9 +35,9 @@ type attack struct {
 	frozen   bool // one of the backends takes nothing meanwhile
 }
 
-// limits are short where a test waits for them, and long where the attackers, who are
-// on the same machine as the backends and the honest client, could make the honest one
-// late: whether it is served is what counts here.
+// limits are short where a test waits for them, and longer than usual where the
+// attackers, who are on the same machine as the backends and the honest client, could make
+// the honest one late.
 const limits = `
 [lane]
 vote = "450ms"

@@ -40,6 +40,7 @@ type Conn struct {
 	raw    net.Conn        // the socket
 	socket syscall.RawConn // raw's; nil where it is none
 	stream net.Conn        // what the client says: raw in its cheaper form, or TLS over it
+	source io.Reader       // stream, as it is read
 	born   time.Time
 
 	authenticated atomic.Bool
@@ -57,6 +58,7 @@ type Conn struct {
 	end    int
 	fault  *fault
 	waited time.Duration // for the rest of the command that has begun
+	more   bool          // the socket had as much as was asked of it
 
 	mu       sync.Mutex
 	draining bool
@@ -73,14 +75,29 @@ func newConn(l *Listener, raw net.Conn) *Conn {
 	c.share.of = &l.large
 	c.authBy = c.born.Add(limits.AuthTime)
 	c.authenticated.Store(!limits.AuthRequired)
+	c.source = tap{c.stream, &c.more}
 	if c.rules.config != nil {
-		c.stream = tls.Server(raw, c.rules.config)
+		c.stream = tls.Server(tap{raw, &c.more}, c.rules.config)
+		c.source = c.stream
 	}
 	c.shaken.Store(c.rules.config == nil)
 	if s, ok := raw.(syscall.Conn); ok {
 		c.socket, _ = s.SyscallConn() // an error: it is closed already, as reading will tell
 	}
 	return c
+}
+
+// A tap notes whether a socket had as much as was asked of it.
+type tap struct {
+	net.Conn
+	full *bool
+}
+
+// Read implements net.Conn.
+func (t tap) Read(b []byte) (int, error) {
+	n, err := t.Conn.Read(b)
+	*t.full = n == len(b)
+	return n, err
 }
 
 // Authenticated tells whether the client counts as logged in: the limits with which it
@@ -149,7 +166,8 @@ func (c *Conn) parse() {
 // it holds no more of that.
 func (c *Conn) fill() error {
 	c.share.hold(cap(c.parser.out))
-	if c.end == readBytes { // there is more, and perhaps no end of it
+	if c.more { // perhaps without an end
+		c.more = false
 		c.l.turns.Pass()
 	}
 	c.follow()
@@ -164,7 +182,7 @@ func (c *Conn) fill() error {
 	if c.in == nil {
 		c.in = make([]byte, readBytes)
 	}
-	n, err := c.stream.Read(c.in)
+	n, err := c.source.Read(c.in)
 	if c.parser.partial() {
 		c.waited += time.Since(start)
 	}

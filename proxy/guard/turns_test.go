@@ -1,8 +1,12 @@
 package guard
 
 import (
+	"crypto/tls"
+	"io"
+	"net"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tidwall/redcon"
@@ -27,6 +31,57 @@ func TestWhoSendsMuchWaitsForItsTurnAndOthersDoNot(t *testing.T) {
 	if reply := <-got; reply != strings.Repeat("+PONG\r\n", pings) {
 		t.Errorf("%d bytes of replies", len(reply))
 	}
+}
+
+// A record of TLS for each command is the least that a read may give.
+func TestWhoSendsManyRecordsWaitsForItsTurn(t *testing.T) {
+	config, client := certificates(t)
+	s := serve(t, "tcp", config, Limits{}, nil)
+	sock := &hoard{Conn: s.dial(t)}
+	much := tls.Client(sock, client)
+	if reply := exchange(t, much, array("PING"), 7); reply != "+PONG\r\n" { // with the handshake
+		t.Fatalf("%q", reply)
+	}
+	letGo := takePlaces(t, s)
+	const pings = 500
+	sock.hold = true
+	for range pings {
+		if _, err := io.WriteString(much, array("PING")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := sock.Conn.Write(sock.held); err != nil {
+		t.Fatal(err)
+	}
+	s.until(t, "some are served", func() bool { return s.handled.Load() > 1 })
+	for range others {
+		c := tls.Client(s.dial(t), client)
+		if reply := exchange(t, c, array("PING"), 7); reply != "+PONG\r\n" {
+			t.Errorf("another client: %q", reply)
+		}
+	}
+	if n := s.handled.Load(); n > pings/2 {
+		t.Errorf("%d commands were served", n)
+	}
+	letGo()
+	if reply := exchange(t, much, "", pings*7); reply != strings.Repeat("+PONG\r\n", pings) {
+		t.Errorf("%d bytes of replies", len(reply))
+	}
+}
+
+// A hoard keeps what is written to it.
+type hoard struct {
+	net.Conn
+	hold bool
+	held []byte
+}
+
+func (h *hoard) Write(b []byte) (int, error) {
+	if !h.hold {
+		return h.Conn.Write(b)
+	}
+	h.held = append(h.held, b...)
+	return len(b), nil
 }
 
 func TestWhoIsSentMuchWaitsForItsTurnAndOthersDoNot(t *testing.T) {
@@ -68,16 +123,19 @@ func pingOthers(t *testing.T, s *served) {
 	}
 }
 
-// takePlaces takes all places of the turnstile, and returns how to give them back.
+// takePlaces takes all places of the turnstile, and returns how to give them back before
+// the test ends.
 func takePlaces(t *testing.T, s *served) (letGo func()) {
 	t.Helper()
 	places := runtime.GOMAXPROCS(0)
 	for range places {
 		s.turns.Enter(t.Context())
 	}
-	return func() {
+	letGo = sync.OnceFunc(func() {
 		for range places {
 			s.turns.Leave()
 		}
-	}
+	})
+	t.Cleanup(letGo)
+	return letGo
 }

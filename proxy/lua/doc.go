@@ -46,7 +46,7 @@
 //     does not count.
 //   - Other runs: one that has used much more than a lock script does waits for its
 //     turn; the heavy runs of a cache's scripts go on one at a time (turn.go), and
-//     let everybody else go first every few microseconds.
+//     let everybody else go first every tenth of a millisecond.
 //   - Memory: Limits.MaxMemory. Code that joins strings, fills tables or makes
 //     closures is looked at instruction by instruction (watch.go), and library
 //     functions pay for what they make; other code cannot allocate more than its

@@ -33,8 +33,10 @@ type meter struct {
 	sinceNow int64 // steps since the clock was read
 	failure  error // why the run is void; nil while it goes on
 
-	turns *turnstile.Turnstile // for heavy runs
-	turn  bool                 // this one has its turn
+	turns  *turnstile.Turnstile // for heavy runs
+	turn   bool                 // this one has its turn
+	rested time.Time            // when it had a rest last
+	until  time.Time            // when nobody waits for the run any more; zero for never
 
 	// watch, if set, sees each instruction before it is carried out.
 	watch func()
@@ -50,6 +52,7 @@ func (m *meter) reset(ctx context.Context, limits Limits, turns *turnstile.Turns
 		steps: limits.MaxSteps, memory: limits.MaxMemory, source: limits.MaxSource,
 		limits: limits, ctx: ctx,
 	}
+	m.until, _ = ctx.Deadline()
 }
 
 // watchWith makes f see every instruction from now on.
@@ -114,9 +117,13 @@ func (m *meter) spend(steps, bytes int64) bool {
 func (m *meter) checkTime() {
 	m.sinceNow = 0
 	m.clock()
-	if m.turn {
+	if m.turn && m.read.Sub(m.rested) >= restEvery {
 		m.turns.Rest()
 		m.read = time.Now() // a rest is not computing
+		m.rested = m.read
+	}
+	if !m.until.IsZero() && m.read.After(m.until) {
+		m.fail(context.DeadlineExceeded)
 	}
 	if m.computed > m.limits.MaxTime {
 		m.fail(limitError("more than %v of computing", m.limits.MaxTime))

@@ -1,6 +1,9 @@
 package lua
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // A run is heavy from here on. Lock scripts take some hundred steps and a few
 // kilobytes, so they never are. As steps and not as time, because any run takes long
@@ -9,6 +12,9 @@ const (
 	heavySteps  = 5_000     // about a quarter of a millisecond
 	heavyMemory = 256 << 10 // bytes
 )
+
+// restEvery is how long a heavy run computes before it lets others go first.
+const restEvery = 100 * time.Microsecond
 
 // heavyRuns is how many heavy runs of the scripts of one cache go on at the same time.
 // With many, clients whose scripts compute for as long as they may would leave the
@@ -24,7 +30,13 @@ func (m *meter) heavy() bool {
 // await waits for the run's turn to be heavy. That time is not the script's.
 func (m *meter) await() {
 	m.clock()
-	m.turn = m.turns.Enter(m.ctx)
+	ctx := m.ctx
+	if !m.until.IsZero() { // which ctx itself may not tell: see Script.Run
+		due, cancel := context.WithDeadline(ctx, m.until)
+		defer cancel()
+		ctx = due
+	}
+	m.turn = m.turns.Enter(ctx)
 	m.read = time.Now()
 	if !m.turn {
 		m.fail(limitError("a turn to compute for long, and other scripts had it all the time"))

@@ -53,8 +53,29 @@ func TestHeavyRunsTakeTurnsAndLightOnesNeedNone(t *testing.T) {
 	}
 }
 
+// quiet is a context that tells of its deadline only when it is asked.
+type quiet struct {
+	context.Context
+	end time.Time
+}
+
+func (q quiet) Deadline() (time.Time, bool) { return q.end, true }
+
+func TestDeadlineEndsARunAndAWaitForATurn(t *testing.T) {
+	c := NewCache(10, 1<<20, Limits{MaxTime: time.Minute, MaxSteps: 1 << 40})
+	soon := func() context.Context { return quiet{t.Context(), time.Now().Add(20 * time.Millisecond)} }
+	if reply, err := runIn(t, c, soon(), `while true do end`); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a run: %v, %v", reply, err)
+	}
+	c.idle.turns.Enter(t.Context()) // somebody has the only turn
+	defer c.idle.turns.Leave()
+	if reply, err := runIn(t, c, soon(), `while true do end`); err == nil || !strings.Contains(err.Error(), "a turn to compute for long") && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a wait: %v, %v", reply, err)
+	}
+}
+
 func TestEveryRunGivesItsTurnBack(t *testing.T) {
-	c := NewCache(10, 1<<20, Limits{MaxSteps: 2 * heavySteps})
+	c := NewCache(10, 1<<20, Limits{MaxSteps: 40_000})
 	var all sync.WaitGroup
 	for range 10 {
 		for _, text := range []string{longRun, `while true do end`, `while true do error('x') end`, `for i = 1, 12000 do local x = i end error('x')`} {

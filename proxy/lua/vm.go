@@ -28,6 +28,8 @@ type Host interface {
 // and that nothing the script asked for may take effect: it is the host's own
 // error, the context's, or a resp.Error for a run that went over its Limits.
 //
+// The run ends at ctx's deadline also where ctx's Done knows nothing of it.
+//
 // Whether a script may write is for the host to know: it sees every command.
 func (s *Script) Run(ctx context.Context, keys, args []string, host Host) (resp.Reply, error) {
 	if err := ctx.Err(); err != nil {

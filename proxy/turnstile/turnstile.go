@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// pollEvery is how long sockets may have something new, at most, before the scheduler
-// is made to look.
+// pollEvery is the time between two occasions on which the scheduler is made to look
+// whether sockets have something new.
 const pollEvery = time.Millisecond
 
 // A Turnstile has a few places for those who compute for long. The others wait, in the
@@ -87,8 +87,8 @@ var theBell = sync.OnceValue(func() *bell {
 		return nil
 	}
 	raw, err := out.SyscallConn()
-	if err != nil {
-		return nil
+	if err != nil || out.SetReadDeadline(time.Time{}) != nil {
+		return nil // the scheduler does not look at this one
 	}
 	return &bell{in: in, out: raw}
 })
