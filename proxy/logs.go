@@ -42,7 +42,7 @@ func (s *Server) logAcquisition(a acquisition, ended time.Time, locks []quorum.L
 	}
 	e.Int64("ttl_ms", a.ttl.Milliseconds())
 	if len(locks) > 0 && locks[0].TTL > 0 {
-		e.Int64("validity_ms", locks[0].ValidityAt(ended).Milliseconds())
+		e.Int64("validity_ms", locks[0].Validity(ended).Milliseconds())
 	}
 	e.Float64("elapsed_ms", millis(took)).Str("result", acquisitionResults[a.result]).Msg("acquisition")
 }

@@ -15,12 +15,10 @@ type Lock struct {
 	since  stopwatch // started just before the backends were asked
 }
 
-// Validity is how long the lock may still be relied on, by now; 0 or less if it
-// is too late. A lock without ttl is always valid and has Validity NoTTL.
-func (l Lock) Validity() time.Duration { return l.ValidityAt(time.Now()) }
-
-// ValidityAt is Validity at a time that was read from the clocks.
-func (l Lock) ValidityAt(now time.Time) time.Duration {
+// Validity is how long the lock may still be relied on; 0 or less if it is too late.
+// now is what the clocks have just shown. A lock without ttl is always valid and has
+// Validity NoTTL.
+func (l Lock) Validity(now time.Time) time.Duration {
 	if l.TTL == 0 {
 		return NoTTL
 	}
@@ -28,10 +26,7 @@ func (l Lock) ValidityAt(now time.Time) time.Duration {
 }
 
 // Valid tells whether the lock may still be given to its client (I3).
-func (l Lock) Valid() bool { return l.ValidAt(time.Now()) }
-
-// ValidAt is Valid at a time that was read from the clocks.
-func (l Lock) ValidAt(now time.Time) bool { return l.TTL == 0 || l.ValidityAt(now) > 0 }
+func (l Lock) Valid(now time.Time) bool { return l.TTL == 0 || l.Validity(now) > 0 }
 
 // Acquisition is how the attempt to get a lock ended.
 type Acquisition struct {
@@ -65,7 +60,7 @@ func (g *Group) Acquire(ctx context.Context, key Key, value string, ttl time.Dur
 		r := g.run(op, Acquire{Key: key, Stored: stored, TTL: StoredTTL(ttl, g.cfg.PadTTL)}, acquireOver, key)
 		a := Acquisition{Lock: lock, Tally: r.tally, Attempts: attempt}
 		result := r.tally.Result()
-		if result == Won && lock.ValidAt(r.ended) {
+		if result == Won && lock.Valid(r.ended) {
 			r.settle(nil)
 			a.Won = true
 			return a, nil

@@ -93,7 +93,8 @@ func (r *round) pending() int {
 // that is missing counts as failed in the tally and stays Pending in answers. Where the
 // operation has taken too long for any vote to count, all count as failed (I13).
 func (r *round) wait(began time.Time, limit time.Duration) {
-	timer := r.timers.get(min(limit, r.op.end.Sub(began)))
+	now := time.Now()
+	timer := r.timers.get(min(began.Add(limit).Sub(now), r.op.end.Sub(now)))
 	select {
 	case <-r.decided:
 	case <-timer.C:

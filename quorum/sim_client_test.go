@@ -118,7 +118,7 @@ func (c *client) acquire() {
 		if err != nil || !a.Won {
 			return 0, err
 		}
-		if !a.Lock.Valid() { // as a server does right before it answers
+		if !a.Lock.Valid(time.Now()) { // as a server does right before it answers
 			c.group.Undo(a.Lock)
 			return 0, nil
 		}

@@ -107,8 +107,8 @@ func TestLockIsValidByTheClockThatSaysMore(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := quorum.StoppedLock(30*time.Second, c.monotonic, c.wall, true)
-			if l.Valid() != c.valid {
-				t.Errorf("monotonic %v, wall %v: valid %v, validity %v", c.monotonic, c.wall, l.Valid(), l.Validity())
+			if l.Valid(time.Now()) != c.valid {
+				t.Errorf("monotonic %v, wall %v: valid %v, validity %v", c.monotonic, c.wall, l.Valid(time.Now()), l.Validity(time.Now()))
 			}
 		})
 	}
@@ -118,11 +118,11 @@ func TestLockIsValidByTheClockThatSaysMore(t *testing.T) {
 func TestSuspendedMachineDoesNotStretchALock(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
 		l := r.acquire("L", "a", 30*time.Second)
-		if !l.Valid() {
-			t.Fatalf("not valid at first: %v", l.Validity())
+		if !l.Valid(time.Now()) {
+			t.Fatalf("not valid at first: %v", l.Validity(time.Now()))
 		}
-		if l = quorum.AfterSuspend(l, time.Minute); l.Valid() || l.Validity() > 0 {
-			t.Errorf("valid after a minute of sleep: %v", l.Validity())
+		if l = quorum.AfterSuspend(l, time.Minute); l.Valid(time.Now()) || l.Validity(time.Now()) > 0 {
+			t.Errorf("valid after a minute of sleep: %v", l.Validity(time.Now()))
 		}
 		r.Undo(l)
 		r.rest()
@@ -133,8 +133,8 @@ func TestSuspendedMachineDoesNotStretchALock(t *testing.T) {
 func TestLockWithoutTTLIsAlwaysValid(t *testing.T) {
 	virtual(t, func(t *testing.T, r *rig) {
 		l := r.acquire("L", "a", 0)
-		if l = quorum.AfterSuspend(l, 1000*time.Hour); !l.Valid() || l.Validity() != quorum.NoTTL {
-			t.Errorf("valid %v, validity %v", l.Valid(), l.Validity())
+		if l = quorum.AfterSuspend(l, 1000*time.Hour); !l.Valid(time.Now()) || l.Validity(time.Now()) != quorum.NoTTL {
+			t.Errorf("valid %v, validity %v", l.Valid(time.Now()), l.Validity(time.Now()))
 		}
 		if h, _ := r.fakes[0].Peek("L"); h.TTL != quorum.NoTTL {
 			t.Errorf("stored for %v, want for ever", h.TTL)
@@ -180,7 +180,7 @@ func TestElapsedCountsFromTheAttemptThatWon(t *testing.T) {
 		if err != nil || !a.Won || a.Attempts != 2 {
 			t.Fatalf("won %v in %d attempts, error %v; want the second", a.Won, a.Attempts, err)
 		}
-		if got, want := a.Lock.Validity(), 10*time.Second-2*oneWay; got != want {
+		if got, want := a.Lock.Validity(time.Now()), 10*time.Second-2*oneWay; got != want {
 			t.Errorf("validity %v, want %v", got, want)
 		}
 	})
@@ -197,8 +197,8 @@ func TestShortTTLsWorkOrFailAtOnce(t *testing.T) {
 			if d := took(func() { a, _ = r.Acquire(context.Background(), "L", "a", c.ttl) }); d > 2*oneWay {
 				t.Errorf("ttl %v: answered after %v", c.ttl, d)
 			}
-			if a.Won != c.won || c.won && !a.Lock.Valid() {
-				t.Errorf("ttl %v: won %v, validity %v", c.ttl, a.Won, a.Lock.Validity())
+			if a.Won != c.won || c.won && !a.Lock.Valid(time.Now()) {
+				t.Errorf("ttl %v: won %v, validity %v", c.ttl, a.Won, a.Lock.Validity(time.Now()))
 			}
 			if !c.won {
 				r.rest()

@@ -17,7 +17,7 @@ type ledger struct {
 	bytes  int           // about what all of them take
 }
 
-func (d *ledger) len() int { return len(d.kept) + d.queued + d.sent }
+func (b *ledger) len() int { return len(b.kept) + b.queued + b.sent }
 
 // debtSize is about how many bytes a debt takes.
 func debtSize(d quorum.Debt) int { return 64 + len(d.Key) + len(d.Stored) }
@@ -27,16 +27,16 @@ func debtSize(d quorum.Debt) int { return 64 + len(d.Key) + len(d.Stored) }
 // A debt is not dropped because its date has passed: the write that it undoes may
 // be unread at a backend that is paused, and begins its whole life when that backend
 // goes on. Only when there are too many, those that are past their date go first.
-func (d *ledger) room(size, limit int) bool {
-	full := func() bool { return d.len() >= limit || d.bytes > maxDebtBytes && size > largeBytes }
+func (b *ledger) room(size, limit int) bool {
+	full := func() bool { return b.len() >= limit || b.bytes > maxDebtBytes && size > largeBytes }
 	if !full() {
 		return true
 	}
 	now := time.Now()
-	d.kept = slices.DeleteFunc(d.kept, func(debt quorum.Debt) bool {
-		over := now.After(debt.Until)
+	b.kept = slices.DeleteFunc(b.kept, func(d quorum.Debt) bool {
+		over := now.After(d.Until)
 		if over {
-			d.bytes -= debtSize(debt)
+			b.bytes -= debtSize(d)
 		}
 		return over
 	})
@@ -79,7 +79,7 @@ func (l *Lane) unpaid(debt quorum.Debt) {
 	l.debts.kept = append(l.debts.kept, debt)
 }
 
-// paid forgets a debt that was carried out.
+// paid forgets a debt that is none any more: what was owed is gone.
 func (l *Lane) paid(debt quorum.Debt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -126,7 +126,11 @@ func TestRefusedRemovalIsSentAgain(t *testing.T) {
 	server.MustDo("ACL", "SETUSER", "default", "-del")
 	server.Pause()
 	l.Owe(debt("k", "mine"))
-	eventually(t, "the removal is on its way", func() bool { return l.busySince.Load() != 0 })
+	eventually(t, "the removal is on its way", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.debts.sent == 1
+	})
 	for i := range 10 {
 		l.Owe(debt(fmt.Sprint("more", i), "x"))
 	}

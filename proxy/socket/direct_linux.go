@@ -76,7 +76,7 @@ func (t *transfer) run(op string, b []byte, local net.Addr, through func(func(ui
 		return t.n, nil
 	}
 	if trouble, ok := err.(*net.OpError); ok {
-		trouble.Op = op // it says "raw-read" or "raw-write"
+		trouble.Op = op // it says "raw-read" and the like
 		return t.n, trouble
 	}
 	return t.n, &net.OpError{Op: op, Net: local.Network(), Addr: local, Err: err}

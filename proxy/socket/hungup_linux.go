@@ -36,6 +36,9 @@ func (q *question) put(fd uintptr) {
 	const gone = unix.POLLRDHUP | unix.POLLHUP | unix.POLLERR
 	q.poll = unix.PollFd{Fd: int32(fd), Events: unix.POLLRDHUP}
 	var noWait unix.Timespec
-	n, _, errno := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&q.poll)), 1, uintptr(unsafe.Pointer(&noWait)), 0, 0, 0)
+	n, errno := uintptr(0), syscall.EINTR
+	for errno == syscall.EINTR { // by a signal, any number of times
+		n, _, errno = syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&q.poll)), 1, uintptr(unsafe.Pointer(&noWait)), 0, 0, 0)
+	}
 	q.yes = errno == 0 && n > 0 && q.poll.Revents&gone != 0
 }

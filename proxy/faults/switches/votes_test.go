@@ -19,13 +19,13 @@ var votes = []breach{
 		tests: []string{"TestQuorumIsOfAllConfiguredBackends"},
 	}, {
 		rule: "no validity check when the votes are in", file: "quorum/acquire.go", pkg: quorumPkg,
-		old:   "if result == Won && lock.ValidAt(r.ended) {",
+		old:   "if result == Won && lock.Valid(r.ended) {",
 		new:   "if result == Won {",
 		tests: []string{"TestGrantsThatComeTooLateAreNoLock"},
 	}, {
 		rule: "a validity of nothing is one (≥ for >)", file: "quorum/acquire.go", pkg: quorumPkg,
-		old:   "l.TTL == 0 || l.ValidityAt(now) > 0 }",
-		new:   "l.TTL == 0 || l.ValidityAt(now) >= 0 }",
+		old:   "l.TTL == 0 || l.Validity(now) > 0 }",
+		new:   "l.TTL == 0 || l.Validity(now) >= 0 }",
 		tests: []string{"TestLockIsValidByTheClockThatSaysMore"},
 	}, {
 		rule: "validity without the drift", file: "quorum/validity.go", pkg: quorumPkg,
