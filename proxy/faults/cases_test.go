@@ -54,9 +54,11 @@ func TestProxyStoppedBetweenVotesAndReplyGrantsNothing(t *testing.T) {
 	if e, isError := reply.(redistest.Error); err != nil || reply != nil && (!isError || e.Code() != "UNAVAILABLE") {
 		t.Errorf("the late reply: %v, %v", reply, err)
 	}
+	// Where the first lock had a moment to live yet, the second was refused: a majority is
+	// all that is promised.
 	redistest.Settles(t, 200*time.Millisecond, 2*time.Second, "the second lock stays", func() bool {
 		held, err := other.Do("GET", "lock")
-		return err == nil && held == "b" && g.backends.Holding("lock") == 5
+		return err == nil && held == "b" && g.backends.Holding("lock") >= 3
 	})
 }
 
