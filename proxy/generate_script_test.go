@@ -8,12 +8,14 @@ import (
 	"redlockproxy/resp"
 )
 
-// genScripts are texts with the number of keys and of arguments that they want. The
-// first are what libraries lock with.
-var genScripts = []struct {
+// A genScript is a text with the number of keys and of arguments that it wants.
+type genScript struct {
 	keys, args int
 	text       string
-}{
+}
+
+// The first of genScripts are what libraries lock with.
+var genScripts = []genScript{
 	{1, 1, release}, {1, 2, extend},
 	{1, 2, `if redis.call("SET",KEYS[1],ARGV[1],"NX","PX",ARGV[2]) then return 1 else return 0 end`},
 	{1, 2, `local v = redis.call("GET",KEYS[1]) if v == false or v == ARGV[1] then redis.call("SET",KEYS[1],ARGV[1],"PX",ARGV[2]) return 1 end return redis.call("PTTL",KEYS[1]) > 0 and -3 or -1`},
@@ -34,7 +36,7 @@ func (g *generator) eval() []string {
 	if g.IntN(4) == 0 {
 		return g.program()
 	}
-	s := pick(g, genScripts...)
+	s := pick(g, g.scripts...)
 	name, text := pick(g, "EVAL", "EVAL", "EVAL", "EVAL_RO"), s.text+g.remark
 	if g.IntN(3) == 0 {
 		name, text = pick(g, "EVALSHA", "EVALSHA", "EVALSHA", "EVALSHA_RO"), digest(text)
@@ -55,6 +57,24 @@ func (g *generator) eval() []string {
 		}
 	}
 	return args
+}
+
+// newScripts makes the commands that follow have two scripts that no server knows, so that
+// what they do is met by its digest before and after it is loaded. What it returns ends that.
+func (g *generator) newScripts() (end func()) {
+	remark := g.remark
+	g.remark += strconv.FormatUint(g.Uint64(), 36)
+	g.scripts = []genScript{pick(g, genScripts...), pick(g, genScripts...)}
+	return func() { g.remark, g.scripts = remark, genScripts }
+}
+
+// texts is SCRIPT EXISTS or SCRIPT LOAD.
+func (g *generator) texts() []string {
+	text := pick(g, g.scripts...).text + g.remark
+	if g.IntN(2) == 0 {
+		return []string{"SCRIPT", g.odd("LOAD"), text}
+	}
+	return []string{"SCRIPT", "EXISTS", digest(text), strings.ToUpper(digest(text)), g.value()}
 }
 
 // interpreter is a script that carries out the commands in its arguments, each behind

@@ -15,10 +15,11 @@ type generator struct {
 	prefix   string
 	keyNames []string
 	remark   string // in each script, so that nobody else's has the same digest
+	scripts  []genScript
 }
 
 func newGenerator(random *rand.Rand, prefix string) *generator {
-	g := &generator{Rand: random, now: time.Now().UnixMilli(), prefix: prefix, remark: " --" + prefix}
+	g := &generator{Rand: random, now: time.Now().UnixMilli(), prefix: prefix, remark: " --" + prefix, scripts: genScripts}
 	for _, k := range genKeys {
 		g.keyNames = append(g.keyNames, prefix+k)
 	}
@@ -214,19 +215,22 @@ func (g *generator) next() [][]string {
 
 // housekeeping is a command that is not about keys.
 func (g *generator) housekeeping() []string {
-	text := pick(g, genScripts...).text + g.remark
 	return pick(g,
 		[]string{"PING"}, []string{g.odd("PING"), g.value()}, []string{"ECHO", g.value()}, []string{"ECHO"}, []string{g.odd("SELECT"), pick(g, "0", "0", "1", "x", "")},
 		[]string{g.odd("NOSUCH"), g.value(), g.value()}, []string{"EXEC"}, []string{"DISCARD"}, []string{"UNWATCH"}, []string{"GET"}, []string{g.odd("SCRIPT"), "NOSUCH"},
-		[]string{"SCRIPT", "EXISTS", digest(text), strings.ToUpper(digest(text)), g.value()}, []string{"SCRIPT", g.odd("LOAD"), text}, []string{"SCRIPT", "FLUSH", "x"},
+		g.texts(), []string{"SCRIPT", "FLUSH", "x"},
 		[]string{"CLIENT", "GETNAME"}, []string{"CLIENT", "SETNAME", pick(g, "", "name", "a b", "\n")}, []string{"CLIENT", g.value()}, []string{"CLIENT", "NO-EVICT", pick(g, "on", "off", "x")},
 		[]string{"CONFIG", "GET", pick(g, "maxmemory", "MAXMEMORY", "appendonl?", "nosuch*", "sav[a-e]", "timeout")}, []string{"CONFIG", g.value()},
 		append([]string{"COMMAND", "GETKEYS"}, g.write()...), append([]string{"COMMAND", "GETKEYS"}, g.read()...), []string{"HELLO", pick(g, "1", "4", "x", "", "+3")},
 		[]string{"AUTH", "x"}, []string{"AUTH", "u", "x"}, []string{"CLUSTER", "INFO"}, []string{"READONLY"}, []string{"CLIENT", "TRACKINGINFO"}, []string{"CLIENT", "GETREDIR"})
 }
 
+// transaction is MULTI with what may be around it and in it.
 func (g *generator) transaction() [][]string {
 	var all [][]string
+	if g.IntN(2) == 0 {
+		defer g.newScripts()()
+	}
 	if g.IntN(2) == 0 {
 		all = append(all, append([]string{"WATCH"}, g.keys()...))
 		switch g.IntN(4) {
@@ -238,18 +242,20 @@ func (g *generator) transaction() [][]string {
 	}
 	all = append(all, []string{"MULTI"})
 	for range g.IntN(5) {
-		switch g.IntN(8) {
+		switch g.IntN(9) {
 		case 0:
 			all = append(all, g.eval())
-		case 1, 2:
+		case 1:
+			all = append(all, g.texts())
+		case 2, 3:
 			all = append(all, g.read())
-		case 3:
+		case 4:
 			all = append(all, pick(g, []string{"PING"}, []string{"MULTI"}, []string{"WATCH", g.key()}, []string{"GET"}, []string{"NOSUCH"}, []string{"UNWATCH"}, []string{"ECHO", "x"}))
 		default:
 			all = append(all, g.write())
 		}
 	}
-	return append(all, []string{pick(g, "EXEC", "EXEC", "EXEC", "DISCARD")})
+	return append(all, []string{pick(g, "EXEC", "EXEC", "EXEC", "DISCARD")}, g.texts())
 }
 
 // otherClient in front of a command has it sent over another connection.

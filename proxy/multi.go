@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"redlockproxy/proxy/lua"
 	"redlockproxy/proxy/metrics"
 	"redlockproxy/quorum"
 	"redlockproxy/resp"
@@ -160,7 +161,9 @@ func (c *session) exec(ctx context.Context) answer {
 	// What the proxy answers itself is done after the rest, once: the transaction may be
 	// run several times, or come to nothing.
 	var replies resp.Array
+	var known *lua.Draft
 	finish := func() resp.Reply {
+		known.Keep()
 		for i, q := range m.queued {
 			if q.request == nil && q.refused == nil {
 				replies[i] = c.localInMulti(q)
@@ -175,14 +178,14 @@ func (c *session) exec(ctx context.Context) answer {
 		}
 	}
 	a, _ := c.s.commit(ctx, metrics.Script, assume, resource, func(v *quorum.View) error {
-		replies = make(resp.Array, 0, len(m.queued))
+		replies, known = make(resp.Array, 0, len(m.queued)), c.s.scripts.cache.Draft()
 		for _, w := range m.watched {
 			if err := v.Expect(w.key, w.was); err != nil {
 				return err
 			}
 		}
 		for _, q := range m.queued {
-			reply, err := c.step(ctx, v, q)
+			reply, err := c.step(ctx, v, known, q)
 			if err != nil {
 				return err
 			}
@@ -202,7 +205,7 @@ func (c *session) localInMulti(q queued) resp.Reply {
 
 // step is one queued command, as far as it is about keys. The error is for the
 // transaction, not for the client.
-func (c *session) step(ctx context.Context, v *quorum.View, q queued) (resp.Reply, error) {
+func (c *session) step(ctx context.Context, v *quorum.View, known texts, q queued) (resp.Reply, error) {
 	if q.refused != nil {
 		return q.refused, nil
 	}
@@ -210,9 +213,9 @@ func (c *session) step(ctx context.Context, v *quorum.View, q queued) (resp.Repl
 	case nil:
 		return nil, nil // finish gives the reply
 	case resp.Eval:
-		return c.s.runScript(ctx, v, r)
+		return c.s.runScript(ctx, v, known, r)
 	case resp.ScriptLoad, resp.ScriptExists, resp.ScriptFlush:
-		return c.s.script(r), nil
+		return script(known, r), nil
 	}
 	return c.s.engine.Apply(v, q.request)
 }

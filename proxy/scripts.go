@@ -80,11 +80,24 @@ func (x *scripts) learn(digest string, t quorum.Transaction, args []string) {
 	x.guesses[digest] = g
 }
 
+// texts are the scripts that are known: those of the proxy, or as a transaction has them.
+type texts interface {
+	Load(text string) (*lua.Script, error)
+	Get(digest string) (*lua.Script, bool)
+	Exists(digest string) bool
+	Flush()
+}
+
+var (
+	_ texts = (*lua.Cache)(nil)
+	_ texts = (*lua.Draft)(nil)
+)
+
 // script answers SCRIPT LOAD, EXISTS and FLUSH.
-func (s *Server) script(request resp.Request) resp.Reply {
+func script(known texts, request resp.Request) resp.Reply {
 	switch r := request.(type) {
 	case resp.ScriptLoad:
-		script, err := s.scripts.cache.Load(r.Script)
+		script, err := known.Load(r.Script)
 		if err != nil {
 			return failure(err)
 		}
@@ -93,22 +106,22 @@ func (s *Server) script(request resp.Request) resp.Reply {
 		list := make(resp.Array, len(r.Digests))
 		for i, d := range r.Digests {
 			list[i] = resp.Int(0)
-			if s.scripts.cache.Exists(d) {
+			if known.Exists(d) {
 				list[i] = resp.Int(1)
 			}
 		}
 		return list
 	}
-	s.scripts.cache.Flush()
+	known.Flush()
 	return resp.OK
 }
 
 // find is the script that a client means.
-func (s *Server) find(r resp.Eval) (*lua.Script, error) {
+func find(known texts, r resp.Eval) (*lua.Script, error) {
 	if !r.ByDigest {
-		return s.scripts.cache.Load(r.Script)
+		return known.Load(r.Script)
 	}
-	script, ok := s.scripts.cache.Get(r.Script)
+	script, ok := known.Get(r.Script)
 	if !ok {
 		return nil, resp.ErrNoScript
 	}
@@ -145,7 +158,7 @@ func (s *Server) answered(ctx context.Context) context.Context {
 // eval runs a client's script as a transaction.
 func (s *Server) eval(ctx context.Context, r resp.Eval) answer {
 	ctx = s.answered(ctx)
-	script, err := s.find(r)
+	script, err := find(s.scripts.cache, r)
 	if err != nil {
 		return plain(s.failure(err))
 	}
@@ -169,8 +182,8 @@ func (s *Server) eval(ctx context.Context, r resp.Eval) answer {
 }
 
 // runScript runs a script as one step of an EXEC.
-func (s *Server) runScript(ctx context.Context, v *quorum.View, r resp.Eval) (resp.Reply, error) {
-	script, err := s.find(r)
+func (s *Server) runScript(ctx context.Context, v *quorum.View, known texts, r resp.Eval) (resp.Reply, error) {
+	script, err := find(known, r)
 	if err != nil {
 		return failure(err), nil
 	}

@@ -19,9 +19,16 @@ type Cache struct {
 
 	mu         sync.Mutex
 	maxScripts int
-	scripts    map[string]*list.Element // by digest; the values are *Script
+	scripts    map[string]*list.Element // by digest; the values are *kept
 	recent     *list.List               // most recently used first
 	bytes      int                      // of all texts
+}
+
+// A kept script is known when a client may ask for it by its digest. One that is not was
+// compiled for a transaction that has not happened yet, and perhaps never does.
+type kept struct {
+	*Script
+	known bool
 }
 
 // NewCache makes an empty cache for up to maxScripts scripts with texts of up to
@@ -49,11 +56,12 @@ func (c *Cache) Change(maxScripts int, limits Limits) {
 	c.shrink()
 }
 
-// Load returns the script of a text, compiling it if it is not there; errors are
-// those of Compile. A text longer than the whole cache is compiled but not kept.
-func (c *Cache) Load(text string) (*Script, error) {
-	digest := Digest(text)
-	if s, ok := c.Get(digest); ok {
+// Load returns the script of a text, compiling it if it is not there, and makes it known;
+// errors are those of Compile. A text longer than the whole cache is compiled but not kept.
+func (c *Cache) Load(text string) (*Script, error) { return c.load(text, true) }
+
+func (c *Cache) load(text string, known bool) (*Script, error) {
+	if s, ok := c.find(Digest(text), known); ok {
 		return s, nil
 	}
 	// Compiled without the lock: a long text must not hold up other clients. Two
@@ -62,20 +70,38 @@ func (c *Cache) Load(text string) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.add(s), nil
+	return c.add(s, known), nil
 }
 
-func (c *Cache) add(s *Script) *Script {
+// find is the script of a digest, known or not. From now on it is known, if that is asked.
+func (c *Cache) find(digest string, known bool) (*Script, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.scripts[digest]
+	if !ok {
+		return nil, false
+	}
+	return c.use(e, known), true
+}
+
+// use must be called with mu held.
+func (c *Cache) use(e *list.Element, known bool) *Script {
+	c.recent.MoveToFront(e)
+	k := e.Value.(*kept)
+	k.known = k.known || known
+	return k.Script
+}
+
+func (c *Cache) add(s *Script, known bool) *Script {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.scripts[s.digest]; ok {
-		c.recent.MoveToFront(e)
-		return e.Value.(*Script)
+		return c.use(e, known)
 	}
 	if s.size > c.maxBytes {
 		return s
 	}
-	c.scripts[s.digest] = c.recent.PushFront(s)
+	c.scripts[s.digest] = c.recent.PushFront(&kept{s, known})
 	c.bytes += s.size
 	c.shrink()
 	return s
@@ -84,32 +110,29 @@ func (c *Cache) add(s *Script) *Script {
 // shrink forgets what is too much. It must be called with mu held.
 func (c *Cache) shrink() {
 	for c.bytes > c.maxBytes || len(c.scripts) > c.maxScripts {
-		oldest := c.recent.Remove(c.recent.Back()).(*Script)
+		oldest := c.recent.Remove(c.recent.Back()).(*kept)
 		delete(c.scripts, oldest.digest)
 		c.bytes -= oldest.size
 	}
 }
 
-// Get returns the script of a digest, in any case of letters.
+// Get returns the known script of a digest, in any case of letters.
 func (c *Cache) Get(digest string) (*Script, bool) {
-	digest = strings.ToLower(digest)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.scripts[digest]
-	if !ok {
+	e, ok := c.scripts[strings.ToLower(digest)]
+	if !ok || !e.Value.(*kept).known {
 		return nil, false
 	}
-	c.recent.MoveToFront(e)
-	return e.Value.(*Script), true
+	return c.use(e, true), true
 }
 
-// Exists tells whether a digest's script is there, and does not count as a use.
+// Exists tells whether a digest's script is known, and does not count as a use.
 func (c *Cache) Exists(digest string) bool {
-	digest = strings.ToLower(digest)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, ok := c.scripts[digest]
-	return ok
+	e, ok := c.scripts[strings.ToLower(digest)]
+	return ok && e.Value.(*kept).known
 }
 
 // Flush forgets all scripts. Those that are running go on.
@@ -121,7 +144,7 @@ func (c *Cache) Flush() {
 	c.bytes = 0
 }
 
-// Len is how many scripts are kept.
+// Len is how many scripts are kept, known or not.
 func (c *Cache) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
