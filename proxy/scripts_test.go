@@ -162,3 +162,18 @@ func TestReleaseThatTellsAChannelReleases(t *testing.T) {
 	c.wantError("ERR Write commands are not allowed from read-only scripts", "EVAL_RO", "return redis.call('PUBLISH', 'channel', 'free')", "0")
 	c.wantError("UNSUPPORTED PUBLISH", "PUBLISH", "channel", "free")
 }
+
+// TestScriptWhoseAnswerNobodyWaitsForAnyMoreWritesNothing has scripts that may compute for
+// as long as their client waits for them.
+func TestScriptWhoseAnswerNobodyWaitsForAnyMoreWritesNothing(t *testing.T) {
+	w := newWorld(t, "SCRIPT_MAX_STEPS=1000000000", "SCRIPT_MAX_TIME=200ms", "LANE_VOTE=200ms", "SERVER_ANSWER_WITHIN=200ms")
+	c := w.client()
+	const text, reply = `redis.call('set', KEYS[1], 'v') while true do end`, "UNAVAILABLE the script was not done when the time for its answer was over"
+	c.wantError(reply, "EVAL", text, "1", "k")
+	c.want(ok, "MULTI")
+	c.want(queued, "SET", "other", "v")
+	c.want(queued, "EVAL", text, "1", "k")
+	c.wantError(reply, "EXEC")
+	w.gone("k", "other")
+	c.want(pong, "PING")
+}

@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 )
@@ -9,7 +10,8 @@ import (
 // A Program is something a client wants done in one step: a script, an EXEC, a
 // command with a condition. It reads and writes through the View, and may be run
 // several times; only its last run counts. An error other than ErrUnread ends the
-// transaction, and nothing is written.
+// transaction, and nothing is written; one that was run on a guess is first run again on
+// what is there, except after an error of a context.
 type Program func(v *View) error
 
 // Transaction is how a program ended.
@@ -83,6 +85,8 @@ func (t *transaction) step(ctx limited) (done bool, err error) {
 	t.out.Tried |= v.intent()
 	t.out.Seen = v.seen()
 	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return false, err // whatever it ran on: there is no time to run it again
 	case v.unread:
 		return false, t.read(ctx, v.touched)
 	case err != nil && t.guessed(v):
