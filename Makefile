@@ -52,10 +52,12 @@ reproducible:
 	.ci/reproducible
 
 # Packages are tested one after the other: those that start real servers need the
-# machine for themselves to keep time limits of a tenth of a second.
+# machine for themselves to keep time limits of a tenth of a second. Nothing comes from
+# Go's cache of results, here and below: it does not see the binary that a test builds
+# and runs, nor files of other modules, and random tests draw new seeds.
 test:
 	.ci/need redis chromium promtool
-	go test -race -p 1 -timeout 10m ./...
+	go test -race -count=1 -p 1 -timeout 10m ./...
 	$(MAKE) clients
 	$(MAKE) deploy
 
@@ -74,13 +76,13 @@ lint:
 clients:
 	.ci/need redis postgres
 	proxy/e2e/setup.sh
-	go -C $(CLIENTS) test -race -p 1 -timeout 10m ./...
+	go -C $(CLIENTS) test -race -count=1 -p 1 -timeout 10m ./...
 
 # Without the race detector: nothing here runs at the same time, and the types of
 # Kubernetes take a minute to compile as it is.
 deploy:
 	.ci/need redis promtool systemd
-	go -C $(DEPLOY) test ./...
+	go -C $(DEPLOY) test -count=1 ./...
 
 # HISTORIES is how many histories of real processes are played; each takes seconds.
 HISTORIES ?= 40
@@ -95,7 +97,7 @@ faults:
 
 compare:
 	.ci/need redis
-	go test ./proxy -run RandomCommandsGetTheAnswersOfOneRedis -compare.commands=$(COMPARE) -timeout 60m -v
+	go test -count=1 ./proxy -run RandomCommandsGetTheAnswersOfOneRedis -compare.commands=$(COMPARE) -timeout 60m -v
 
 # SIMULATED is how many random histories are played; each takes some ten milliseconds.
 # FROM is the seed of the first. One process a processor, each with one: the goroutines
