@@ -29,7 +29,9 @@ var genScripts = []genScript{
 	{1, 0, `local t = redis.call('ttl', KEYS[1]) if t == -2 then return 'absent' elseif t == -1 then return 'lasting' end return 'volatile'`},
 	{0, 1, `return redis.error_reply('MINE ' .. #ARGV[1])`}, {0, 0, `return redis.sha1hex('x')`}, {0, 1, `return cjson.encode({a = #ARGV[1]})`},
 	{0, 0, `return redis.call('nosuch')`}, {1, 0, `return redis.call('get')`}, {1, 0, `return redis.pcall('incrby', KEYS[1], 'x')`},
-	{0, 0, `error('on purpose')`}, {0, 0, `return {err='ERR mine'}`}, {0, 0, `return {ok='fine'}`}, {0, 0, `undefined = 1`}, {0, 0, `return`},
+	{0, 0, `error('on purpose')`}, {0, 0, `return {err='ERR mine'}`}, {0, 0, `return {ok='fine'}`},
+	{0, 0, `return {double=0.1}`}, {0, 0, `return {set={a=true}}`}, {0, 0, `return {big_number='-12345678901234567890'}`}, {0, 0, `redis.setresp(3) return {true, false, {map={k=false}}, {verbatim_string={format='txt', string='x'}}}`},
+	{0, 0, `undefined = 1`}, {0, 0, `return`},
 }
 
 func (g *generator) eval() []string {

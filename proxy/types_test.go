@@ -170,6 +170,15 @@ EVAL return 0
 EVAL return 0 0
 EVAL return{1,'x',false,{},true,3.5,{ok='fine'},{err='MINE'}} 0
 EVAL return{} 0
+EVAL return{double=3.5} 0
+EVAL return{double=1/0} 0
+EVAL return{set={a=true}} 0
+EVAL return{map={a=true}} 0
+EVAL return{big_number='12345678901234567890'} 0
+EVAL return{verbatim_string={format='txt',string='x'}} 0
+EVAL return{true,false} 0
+EVAL redis.setresp(3);return{true,false} 0
+EVAL redis.setresp(3);return{{double=0.1},{set={b=false}},{big_number='-1'},redis.call('get',KEYS[1])} 1 nokey
 EVAL return{err='MINE'} 0
 EVAL_RO return{ok='fine'} 0
 EVALSHA ffffffffffffffffffffffffffffffffffffffff 0

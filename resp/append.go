@@ -41,6 +41,18 @@ func Append(b []byte, r Reply, p Proto) []byte {
 			return appendString(b, '=', verbatimKind, string(r))
 		}
 		return appendString(b, '$', "", string(r))
+	case Double:
+		if p == RESP3 {
+			return appendLine(b, ',', string(r))
+		}
+		return appendString(b, '$', "", string(r))
+	case BigNumber:
+		if p == RESP3 {
+			return appendLine(b, '(', string(r))
+		}
+		return appendString(b, '$', "", string(r))
+	case Bool:
+		return appendBool(b, bool(r), p)
 	case Push:
 		if p == RESP3 {
 			return appendAll(appendHeader(b, '>', int64(len(r))), r, p)
@@ -61,6 +73,18 @@ func appendNull(b []byte, resp2 string, p Proto) []byte {
 		return append(b, "_\r\n"...)
 	}
 	return append(b, resp2...)
+}
+
+func appendBool(b []byte, yes bool, p Proto) []byte {
+	switch {
+	case p == RESP3 && yes:
+		return append(b, "#t\r\n"...)
+	case p == RESP3:
+		return append(b, "#f\r\n"...)
+	case yes:
+		return appendHeader(b, ':', 1)
+	}
+	return appendHeader(b, ':', 0)
 }
 
 func appendHeader(b []byte, kind byte, n int64) []byte {

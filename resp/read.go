@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // Bounds of ReadReply. A reply that this program gives is far below them; they
@@ -27,7 +28,7 @@ var (
 // connection $-1 is an error, and on a RESP2 connection every RESP3 type is.
 //
 // What RESP2 can't tell apart comes back as the plainer type: a Map, Unordered or
-// Push as Array, a Verbatim as Bulk; in RESP3 a NullArray comes back as Null.
+// Push as Array, a Verbatim, Double or BigNumber as Bulk, a Bool as Int; in RESP3 a NullArray comes back as Null.
 //
 // The error is io.EOF if the connection ended before the reply began,
 // io.ErrUnexpectedEOF if it ended inside, and otherwise says what was wrong;
@@ -111,6 +112,15 @@ func (rr *replyReader) read3(kind byte, rest string, depth int) (Reply, error) {
 			return nil, fmt.Errorf("resp: verbatim string begins with %.4q", s)
 		}
 		return Verbatim(s[len(verbatimKind):]), nil
+	case ',':
+		return Double(rest), checkNumber(rest, "+-.0123456789einfa")
+	case '(':
+		return BigNumber(rest), checkNumber(rest, "+-0123456789")
+	case '#':
+		if rest != "t" && rest != "f" {
+			return nil, fmt.Errorf("resp: bad boolean %.40q", rest)
+		}
+		return Bool(rest == "t"), nil
 	case '%':
 		rs, err := rr.list(rest, 2, depth)
 		return Map(rs), err
@@ -122,6 +132,14 @@ func (rr *replyReader) read3(kind byte, rest string, depth int) (Reply, error) {
 		return Push(rs), err
 	}
 	return nil, fmt.Errorf("resp: unknown reply type %q", kind)
+}
+
+// checkNumber wants a number's text to have only the characters that one may have.
+func checkNumber(text, of string) error {
+	if text == "" || strings.Trim(text, of) != "" {
+		return fmt.Errorf("resp: bad number %.40q", text)
+	}
+	return nil
 }
 
 // line reads up to CR LF and returns what stands before it.

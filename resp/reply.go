@@ -49,6 +49,16 @@ type Unordered []Reply
 // Verbatim is text for people (INFO, CLIENT LIST); a bulk string in RESP2.
 type Verbatim string
 
+// Double is a number with a fraction, as C's %.17g writes it, inf and -inf included; a
+// bulk string in RESP2.
+type Double string
+
+// BigNumber is the digits of an integer of any size; a bulk string in RESP2.
+type BigNumber string
+
+// Bool is 1 or 0 in RESP2.
+type Bool bool
+
 // Push is a message outside the order of replies; an array in RESP2.
 type Push []Reply
 
@@ -67,6 +77,9 @@ func (Map) isReply()       {}
 func (Unordered) isReply() {}
 func (Several) isReply()   {}
 func (Verbatim) isReply()  {}
+func (Double) isReply()    {}
+func (BigNumber) isReply() {}
+func (Bool) isReply()      {}
 func (Push) isReply()      {}
 
 // Error makes an error reply usable as a Go error, so that a refusal can travel

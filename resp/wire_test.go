@@ -30,6 +30,10 @@ var wireCases = []struct {
 	{Unordered{Status("a"), Null{}}, "*2\r\n+a\r\n$-1\r\n", "~2\r\n+a\r\n_\r\n"},
 	{Verbatim("x"), "$1\r\nx\r\n", "=5\r\ntxt:x\r\n"},
 	{Verbatim(""), "$0\r\n\r\n", "=4\r\ntxt:\r\n"},
+	{Double("3.5"), "$3\r\n3.5\r\n", ",3.5\r\n"},
+	{Double("-inf"), "$4\r\n-inf\r\n", ",-inf\r\n"},
+	{BigNumber("-12345678901234567890"), "$21\r\n-12345678901234567890\r\n", "(-12345678901234567890\r\n"},
+	{Array{Bool(true), Bool(false)}, "*2\r\n:1\r\n:0\r\n", "*2\r\n#t\r\n#f\r\n"},
 	{Push{Bulk("m"), NullArray{}}, "*2\r\n$1\r\nm\r\n*-1\r\n", ">2\r\n$1\r\nm\r\n_\r\n"},
 }
 
@@ -106,6 +110,21 @@ func plain(r Reply, p Proto) Reply {
 		if p == RESP2 {
 			return Bulk(r)
 		}
+	case Double:
+		if p == RESP2 {
+			return Bulk(r)
+		}
+	case BigNumber:
+		if p == RESP2 {
+			return Bulk(r)
+		}
+	case Bool:
+		if p == RESP2 && bool(r) {
+			return Int(1)
+		}
+		if p == RESP2 {
+			return Int(0)
+		}
 	}
 	return r
 }
@@ -141,10 +160,10 @@ func TestReaderRefusesWhatIsNotTheProtocol(t *testing.T) {
 	both := []string{"\r\n", "x\r\n", "OK\r\n", "+OK\n", "+a\rb\r\n", ":\r\n", ":+1\r\n", ":01\r\n", ":1 \r\n",
 		"$-2\r\n", "$\r\n", "$+1\r\na\r\n", "$1\r\nab\r\n", "$2\r\nab\n\n", "*-2\r\n", "*a\r\n",
 		"*1\r\n+a\n", "$9223372036854775807\r\n", "*9223372036854775807\r\n", "$67108865\r\n",
-		"#t\r\n", ",1.5\r\n", "(1\r\n", "!1\r\na\r\n", "|0\r\n",
+		"#x\r\n", "#\r\n", ",\r\n", ",1x5\r\n", "(1.5\r\n", "!1\r\na\r\n", "|0\r\n",
 		strings.Repeat("*1\r\n", maxReplyDepth+2) + ":1\r\n"}
 	only := map[Proto][]string{
-		RESP2: {"_\r\n", "%0\r\n", ">0\r\n", "~0\r\n", "=4\r\ntxt:\r\n"},
+		RESP2: {"_\r\n", "%0\r\n", ">0\r\n", "~0\r\n", "=4\r\ntxt:\r\n", "#t\r\n", ",1.5\r\n", "(1\r\n"},
 		RESP3: {"$-1\r\n", "*-1\r\n", "*1\r\n$-1\r\n", "_x\r\n", "=3\r\ntxt\r\n", "=4\r\nmkd:\r\n", "%-1\r\n",
 			"%4611686018427387904\r\n", ">-1\r\n", "~-1\r\n"},
 	}

@@ -59,8 +59,9 @@ func (v *vm) list(replies []resp.Reply, depth int) *gl.LTable {
 }
 
 // reply turns a script's value into a reply: numbers lose their fraction, true is
-// 1, false and nil are the missing value, a table with a string err or ok is an
-// error or a status, any other a list up to its first nil.
+// 1, false and nil are the missing value (after redis.setresp(3) booleans are
+// themselves), a table with a string err or ok is an error or a status, one of the
+// names that RESP3's types have that type, any other a list up to its first nil.
 //
 // It pays for every value, since a table can hold another one many times over.
 func (v *vm) reply(value gl.LValue, depth int) resp.Reply {
@@ -78,10 +79,10 @@ func (v *vm) reply(value gl.LValue, depth int) resp.Reply {
 		return resp.Int(toInteger(float64(x)))
 	case gl.LBool:
 		switch {
+		case v.resp3:
+			return resp.Bool(x)
 		case bool(x):
 			return resp.Int(1)
-		case v.resp3:
-			return resp.Int(0)
 		}
 		return resp.Null{}
 	case *gl.LTable:
@@ -98,7 +99,7 @@ func (v *vm) tableReply(t *gl.LTable, depth int) resp.Reply {
 		return resp.Status(oneLine(string(text)))
 	}
 	if n, ok := t.RawGetString("double").(gl.LNumber); ok {
-		return resp.Bulk(formatG(float64(n), 17))
+		return resp.Double(formatG(float64(n), 17))
 	}
 	if m, ok := t.RawGetString("map").(*gl.LTable); ok {
 		var out resp.Map
@@ -108,14 +109,14 @@ func (v *vm) tableReply(t *gl.LTable, depth int) resp.Reply {
 		return out
 	}
 	if s, ok := t.RawGetString("set").(*gl.LTable); ok {
-		out := resp.Array{}
+		out := resp.Unordered{}
 		for key, _ := s.Next(gl.LNil); key != gl.LNil && v.failure == nil; key, _ = s.Next(key) {
 			out = append(out, v.reply(key, depth+1))
 		}
 		return out
 	}
 	if n, ok := t.RawGetString("big_number").(gl.LString); ok {
-		return resp.Bulk(oneLine(string(n)))
+		return resp.BigNumber(oneLine(string(n)))
 	}
 	if s, ok := t.RawGetString("verbatim_string").(*gl.LTable); ok {
 		text, okText := s.RawGetString("string").(gl.LString)

@@ -24,8 +24,8 @@
 //   - pairs goes through a table in the order of insertion; # of a table with
 //     holes may find another border; % of fractions may differ in the last bits.
 //   - Every run draws the same random numbers. Redis goes on with the sequence.
-//   - {double=..}, {big_number=..} and booleans after redis.setresp(3) reach RESP3
-//     clients as they do RESP2 clients.
+//   - {verbatim_string=..} of another format than txt reaches RESP3 clients as a
+//     bulk string.
 //
 // # The sandbox
 //

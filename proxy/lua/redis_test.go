@@ -117,11 +117,22 @@ func show(r resp.Reply) string {
 		return strconv.Quote(string(x))
 	case resp.Verbatim:
 		return strconv.Quote(string(x))
+	case resp.Double:
+		return strconv.Quote(string(x))
+	case resp.BigNumber:
+		return strconv.Quote(string(x))
+	case resp.Bool:
+		if x {
+			return ":1"
+		}
+		return ":0"
 	case resp.Null, resp.NullArray:
 		return "nil"
 	case resp.Array:
 		return showList(x)
 	case resp.Map:
+		return showList(x)
+	case resp.Unordered:
 		return showList(x)
 	}
 	return fmt.Sprintf("%T", r)

@@ -13,7 +13,7 @@ import (
 
 // The values that Receive returns: Status for a simple string, Error for an
 // error reply, int64, string for bulk and verbatim strings, nil for every null,
-// []any for arrays, and with RESP3 Map, Push and Set.
+// []any for arrays, and with RESP3 Map, Push, Set and Scalar.
 type (
 	// Status is a simple string, such as OK.
 	Status string
@@ -25,6 +25,8 @@ type (
 	Push []any
 	// Set is a RESP3 set, in the order sent.
 	Set []any
+	// Scalar is a RESP3 double, big number or boolean, with the sign of its type.
+	Scalar string
 )
 
 func (e Error) Error() string { return string(e) }
@@ -154,6 +156,8 @@ func (c *Client) value(depth int) (any, error) {
 		return c.bulk(kind, rest)
 	case '_':
 		return nil, nil
+	case ',', '(', '#':
+		return Scalar(line), nil
 	case '*', '>', '%', '~':
 		return c.items(kind, rest, depth)
 	}
