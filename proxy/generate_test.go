@@ -186,13 +186,27 @@ func (g *generator) write() []string {
 	return g.set()
 }
 
-// change is a write that WATCH notices: it does not notice that only an expiry changes.
+// change is a write that WATCH notices: it compares what is held, and so it does not
+// notice that only an expiry changes, or that a value is written over itself.
 func (g *generator) change() []string {
 	for {
 		args := g.write()
-		if name := strings.ToUpper(args[0]); !strings.Contains(name, "EXPIRE") && name != "PERSIST" {
+		name, first, each := strings.ToUpper(args[0]), 2, len(args)
+		switch name {
+		case "PERSIST", "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT":
+			continue
+		case "SET", "SETNX":
+		case "SETEX", "PSETEX":
+			first = 3
+		case "MSET", "MSETNX":
+			each = 2
+		default:
 			return args
 		}
+		for i := first; i < len(args); i += each {
+			args[i] = "new " + strconv.FormatUint(g.Uint64(), 36)
+		}
+		return args
 	}
 }
 
@@ -201,8 +215,10 @@ func (g *generator) next() [][]string {
 	switch n := g.IntN(100); {
 	case n < 35:
 		return [][]string{g.write()}
-	case n < 50:
+	case n < 46:
 		return [][]string{g.set()}
+	case n < 50:
+		return [][]string{g.conditional()}
 	case n < 75:
 		return [][]string{g.read()}
 	case n < 93:
@@ -251,6 +267,8 @@ func (g *generator) transaction() [][]string {
 			all = append(all, g.read())
 		case 4:
 			all = append(all, pick(g, []string{"PING"}, []string{"MULTI"}, []string{"WATCH", g.key()}, []string{"GET"}, []string{"NOSUCH"}, []string{"UNWATCH"}, []string{"ECHO", "x"}))
+		case 5:
+			all = append(all, g.conditional())
 		default:
 			all = append(all, g.write())
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -23,7 +24,27 @@ import (
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(silence{}) // as Run does, which has another place for it
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(suite{m})
+}
+
+// A suite fails also if it has run whole and did not need all of the table.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	code := s.M.Run()
+	if code != 0 || flag.Lookup("test.run").Value.String() != "" || flag.Lookup("test.skip").Value.String() != "" || flag.Lookup("test.list").Value.String() != "" {
+		return code
+	}
+	all, err := differences()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for _, row := range all.unused() {
+		fmt.Fprintf(os.Stderr, "testdata/differences.md: no test needed the row %s", row)
+		code = 1
+	}
+	return code
 }
 
 type silence struct{}

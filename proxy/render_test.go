@@ -5,7 +5,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"testing"
+	"sync"
 
 	"redlockproxy/proxy/redistest"
 )
@@ -67,46 +67,69 @@ func spell(args []string) string {
 
 // A difference is a row of the table of documented differences.
 type difference struct {
+	row                   string
 	command, redis, proxy *regexp.Regexp
-	used                  int
+	used                  bool
 }
 
-// differences reads the table. All tests that compare share one, since a row that
-// no test needs any more is a mistake in the documentation.
-func differences(t *testing.T) []*difference {
-	t.Helper()
+// A table is what documents the differences. All tests that compare share one, since a
+// row that none of them needs any more is a mistake in the documentation.
+type table struct {
+	mu   sync.Mutex
+	rows []*difference
+}
+
+var differences = sync.OnceValues(readDifferences)
+
+func readDifferences() (*table, error) {
 	text, err := os.ReadFile("testdata/differences.md")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	var rows []*difference
+	var all table
 	for row := range strings.Lines(string(text)) {
 		cells := strings.Split(strings.ReplaceAll(strings.TrimSpace(row), `\|`, "\x00"), "|")
 		if len(cells) != 6 || strings.Trim(cells[1], "- ") == "" || strings.TrimSpace(cells[1]) == "command" {
 			continue
 		}
-		var d difference
+		d := difference{row: row}
 		for i, to := range []**regexp.Regexp{&d.command, &d.redis, &d.proxy} {
 			expression := strings.ReplaceAll(strings.Trim(cells[i+1], " `"), "\x00", "|")
 			if *to, err = regexp.Compile("(?is)^(?:" + expression + ")$"); err != nil {
-				t.Fatalf("%s: %v", row, err)
+				return nil, fmt.Errorf("%s: %w", row, err)
 			}
 		}
 		if strings.TrimSpace(cells[4]) == "" {
-			t.Fatalf("no reason: %s", row)
+			return nil, fmt.Errorf("no reason: %s", row)
 		}
-		rows = append(rows, &d)
+		all.rows = append(all.rows, &d)
 	}
-	return rows
+	return &all, nil
 }
 
 // documented tells whether the table has the difference.
-func documented(rows []*difference, command, redis, proxy string) bool {
-	for _, d := range rows {
+func documented(command, redis, proxy string) bool {
+	all, err := differences()
+	if err != nil {
+		panic(err)
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, d := range all.rows {
 		if d.command.MatchString(command) && d.redis.MatchString(redis) && d.proxy.MatchString(proxy) {
-			d.used++
+			d.used = true
 			return true
 		}
 	}
 	return false
+}
+
+// unused says which rows no test needed.
+func (all *table) unused() (rows []string) {
+	for _, d := range all.rows {
+		if !d.used {
+			rows = append(rows, d.row)
+		}
+	}
+	return rows
 }

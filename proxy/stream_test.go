@@ -125,14 +125,14 @@ func (s *stream) exchange(proxy, redis *redistest.Client, batch [][]string) erro
 	if len(batch) == 0 {
 		return nil
 	}
-	var bytes []byte
+	var here, there []byte
 	for _, c := range batch {
-		bytes = append(bytes, redistest.Encode(c...)...)
+		here = append(here, redistest.Encode(c...)...)
+		there = append(there, redistest.Encode(translated(c)...)...)
 	}
 	written := make(chan error, 2) // neither stops reading while its replies are not read
-	for _, c := range []*redistest.Client{proxy, redis} {
-		go func() { written <- c.Write(bytes) }()
-	}
+	go func() { written <- proxy.Write(here) }()
+	go func() { written <- redis.Write(there) }()
 	var trouble error
 	for _, c := range batch {
 		here, err := proxy.Receive()
@@ -177,7 +177,7 @@ func (s *stream) check(args []string, here, there any) error {
 }
 
 func (s *stream) compare(args []string, here, there any) error {
-	if equal(here, there) || near(args[0], here, there) || s.documented(spell(args), render(there), render(here)) {
+	if equal(here, there) || near(args[0], here, there) || documented(spell(args), render(there), render(here)) {
 		return nil
 	}
 	if s.failures = append(s.failures, spelled(args, here, there)+"\nafter"+s.history(args)); len(s.failures) >= maxFailures {

@@ -64,6 +64,8 @@
 //   - A refused command is refused before its arguments are counted.
 //   - SCAN and DBSIZE have no place inside MULTI or a script: they speak of all keys,
 //     which no single step on the backends can confirm. SUBSCRIBE has none in MULTI.
-//   - WATCH notices that a key was written, removed or created, not that its
-//     expiry was changed: remaining times differ a little between backends.
+//   - WATCH compares what a key holds at EXEC with what it held then. It does not
+//     notice what was changed and changed back, a value that its owner wrote over
+//     itself (that is a renewal of one lock), or that only the expiry was changed:
+//     remaining times differ a little between backends.
 package resp
