@@ -99,7 +99,8 @@ compare:
 	.ci/need redis
 	go test -count=1 ./proxy -run RandomCommandsGetTheAnswersOfOneRedis -compare.commands=$(COMPARE) -timeout 60m -v
 
-# SIMULATED is how many random histories are played; each takes some ten milliseconds.
+# SIMULATED is how many random histories of backends that forget are played, and a tenth
+# as many of those that only fail; each takes some ten milliseconds.
 # FROM is the seed of the first. One process a processor, each with one: the goroutines
 # of a history hardly ever run at the same time, and would only wait for each other.
 SIMULATED ?= 50000
@@ -110,8 +111,10 @@ simulate:
 	go test -c -o "$$dir/test" ./quorum && \
 	workers=$$(getconf _NPROCESSORS_ONLN) && each=$$((($(SIMULATED) + workers - 1) / workers)) && \
 	for i in $$(seq 0 $$((workers - 1))); do \
-		GOMAXPROCS=1 GOGC=400 "$$dir/test" -test.v -test.timeout 24h -test.run OfBackendsThatForget \
-			-quorum.from $$(($(FROM) + i * each)) -quorum.histories $$each > "$$dir/$$i" 2>&1 & pids="$$pids $$!"; \
+		( play() { GOMAXPROCS=1 GOGC=400 "$$dir/test" -test.v -test.timeout 24h -test.run "$$1" \
+			-quorum.from $$(($(FROM) + i * $$2)) -quorum.histories $$2; }; \
+			play OfBackendsThatForget $$each && play '^TestSimulation(TwoGroups)?$$' $$((each / 20 + 1)) ) \
+			> "$$dir/$$i" 2>&1 & pids="$$pids $$!"; \
 	done; \
 	for pid in $$pids; do wait $$pid || failed=1; done; \
 	cat "$$dir"/[0-9]*; exit $$failed

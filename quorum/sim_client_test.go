@@ -68,7 +68,11 @@ func (c *client) work() {
 		case !c.held:
 			c.acquire()
 		case c.h.forgets && n < 86 && c.now() < c.until:
-			// Only what is held while a backend forgets and is refilled can be lost by it.
+			// Only what is held while a backend forgets and is refilled can be lost by it,
+			// and only what is extended then is put back.
+			if c.shared == "" && n%4 == 0 {
+				c.extend()
+			}
 		case n < 60 && c.shared == "":
 			c.extend()
 		case n < 90:

@@ -114,6 +114,18 @@ func (h *history) votes() (n int) {
 	return n
 }
 
+// awaitVotes waits until all vote again; false if that would take too long, as after
+// jumps of a majority's clocks.
+func (h *history) awaitVotes() bool {
+	for range 300 {
+		if h.votes() == len(h.gates)*len(h.fakes) {
+			return true
+		}
+		time.Sleep(10 * ms)
+	}
+	return false
+}
+
 // marker is the text of a backend's marker.
 func (h *history) marker(i int) string {
 	held, _ := h.fakes[i].Peek(admission.MarkerKey)
@@ -141,6 +153,7 @@ func (h *history) forget(i int, do func()) {
 		}
 	}
 	if whole >= len(h.fakes)-h.Q()+1 || !h.whole(i) {
+		h.forgot[i] = true
 		do()
 	}
 }
@@ -149,7 +162,7 @@ func (h *history) forget(i int, do func()) {
 // holds on a bare majority is what a loss can cost.
 func (h *history) planLosses(r *rand.Rand, links [][]*quorumtest.Link) {
 	span := func(most int) time.Duration { return time.Duration(1+r.IntN(most*1000)) * time.Microsecond }
-	h.doubt = map[int]string{}
+	h.doubt, h.forgot = map[int]string{}, map[int]bool{}
 	for g := range links {
 		for at := span(300); at < h.span; at += span(300) {
 			for i := range links[g] {
