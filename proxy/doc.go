@@ -51,9 +51,14 @@
 // Reload makes all of the new ones first, which may fail, and then puts them in place of
 // the old, which can't. Whoever works with an old one ends with it.
 //
-// redcon's types stay in server.go, go-redis's in the packages lane, look and
-// replication, Lua's in package lua, Prometheus's in package metrics. What a client
-// hears is a resp.Reply until the last moment.
+// redcon's types stay in server.go, Lua's in package lua, Prometheus's in package metrics.
+// Of go-redis, backends.go, check.go and run.go see no more than options and the log; it
+// is spoken to in the packages lane, look and replication. What a client hears is a
+// resp.Reply until the last moment.
+//
+// Package socket is what is done to a file descriptor without Go's scheduler, package
+// turnstile how those who have much to do let the others go first: clients that fill
+// their buffers, in guard, and long scripts, in package lua.
 //
 // # What is seen of it
 //

@@ -172,12 +172,22 @@ func (c *session) exec(ctx context.Context) answer {
 		return replies
 	}
 	assume, resource := quorum.Assumption{}, ""
+	var names []string
 	for _, q := range m.queued {
-		if q.request != nil && resource == "" {
+		if q.request == nil {
+			continue
+		}
+		if resource == "" {
 			resource = name(q.request)
 		}
+		names = append(names, resp.Keys(q.args)...)
 	}
+	for _, w := range m.watched {
+		names = append(names, string(w.key))
+	}
+	keys := unique(names)
 	a, _ := c.s.commit(ctx, metrics.Script, assume, resource, func(v *quorum.View) error {
+		v.Announce(keys...)
 		replies, known = make(resp.Array, 0, len(m.queued)), c.s.scripts.cache.Draft()
 		for _, w := range m.watched {
 			if err := v.Expect(w.key, w.was); err != nil {

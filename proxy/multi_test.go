@@ -26,7 +26,7 @@ var transactions = []string{
 	"MULTI; SCRIPT EXISTS x; SCRIPT LOAD return(1); EVALSHA 930269f31393d0be681588b6ab08dccee7d6bb67 0; EXEC", "MULTI; INCR list; GET list; EXEC",
 	// A transaction that reads is run twice here; it loads and flushes scripts once, in its place, and only if it happens.
 	"SCRIPT FLUSH; MULTI; EVALSHA SHA 0; EVAL return(1) 0; EVALSHA SHA 0; GET k; EXEC; EVALSHA SHA 0", "SCRIPT FLUSH; SET k v; MULTI; SCRIPT EXISTS SHA; SCRIPT LOAD return(1); SCRIPT EXISTS SHA; GET k; EXEC; SCRIPT EXISTS SHA",
-	"SCRIPT LOAD return(1); MULTI; EVALSHA SHA 0; SCRIPT FLUSH; EVALSHA_RO SHA 0; GET k; EXEC; EVALSHA SHA 0", "SCRIPT LOAD return(1); MULTI; SCRIPT FLUSH; SCRIPT EXISTS SHA; EVAL return(1) 0; SCRIPT EXISTS SHA; GET k; EXEC; SCRIPT EXISTS SHA",
+	"SCRIPT LOAD return(1); MULTI; EVALSHA SHA 0; SCRIPT FLUSH; EVALSHA SHA 0; GET k; EXEC; EVALSHA SHA 0", "SCRIPT LOAD return(1); MULTI; SCRIPT FLUSH; SCRIPT EXISTS SHA; EVAL return(1) 0; SCRIPT EXISTS SHA; GET k; EXEC; SCRIPT EXISTS SHA",
 	"SCRIPT FLUSH; WATCH k; other: SET k x; MULTI; EVAL return(1) 0; EXEC; SCRIPT EXISTS SHA", "SCRIPT LOAD return(1); WATCH k; other: SET k y; MULTI; SCRIPT FLUSH; EXEC; SCRIPT EXISTS SHA", "SCRIPT FLUSH; MULTI; EVAL return(1) 0; DISCARD; SCRIPT EXISTS SHA",
 	"SCRIPT FLUSH; MULTI; EVAL return(redis.call('incr',KEYS[1])) 1 list; EXEC",
 	// WATCH compares what is held, and a transaction is one step on what it names.
@@ -35,10 +35,26 @@ var transactions = []string{
 	"WATCH; MULTI; GET k; EXEC", "MULTI x; EXEC", "WATCH k; MULTI; MULTI; WATCH k; DISCARD; DISCARD",
 }
 
+// manyKeys are sessions that name 30 keys, one after the other.
+func manyKeys() (sessions []string) {
+	var watch, look []string
+	for i := range 30 {
+		k := fmt.Sprint("k", i)
+		watch, look = append(watch, k), append(look, "PTTL "+k)
+	}
+	all := strings.Join(watch, " ")
+	return []string{
+		"WATCH " + all + "; MULTI; SET k1 v; EXEC; GET k1", "WATCH " + all + "; other: SET k29 v; MULTI; SET k1 v; EXEC; GET k1",
+		"MULTI; " + strings.Join(look, "; ") + "; INCR n; EXEC",
+		"EVAL for_i=1,#KEYS_do_if_redis.call('pttl',KEYS[i])>0_then_return(i)_end_end_return(redis.call('incr',KEYS[1])) 30 " + all,
+		"EVAL for_i=1,30_do_if_redis.call('pttl','k'..i)>0_then_return(i)_end_end_return(redis.call('incr',KEYS[1])) 1 n",
+	}
+}
+
 func TestTransactionsKeepTheRulesOfRedis(t *testing.T) {
 	w, redis := newWorld(t), redistest.Start(t, redistest.Args("--databases", "1"))
 	for _, proto := range []int{2, 3} {
-		for _, lines := range transactions {
+		for _, lines := range append(manyKeys(), transactions...) {
 			for _, s := range append(redistest.Group{redis}, w.backends...) {
 				s.Empty()
 				s.MustDo("RPUSH", "list", "x")
@@ -52,6 +68,9 @@ func TestTransactionsKeepTheRulesOfRedis(t *testing.T) {
 			for _, line := range strings.Split(strings.ReplaceAll(lines, " SHA", " "+digest("return(1)")), "; ") {
 				line, fromOther := strings.CutPrefix(line, "other: ")
 				args := strings.Fields(line)
+				for i := range args {
+					args[i] = strings.ReplaceAll(args[i], "_", " ") // in scripts
+				}
 				if fromOther {
 					others[0].do(args...)
 					others[1].do(args...)

@@ -136,7 +136,9 @@
 // quorum read found, or, to save a round, a guess. Its reads leave guards, its writes
 // a list. Commit sends both to all backends, and each checks all guards and applies
 // all writes in one step of its own. Won: the program's reply stands. Lost: read, run
-// again on what is there, commit again, a bounded number of times.
+// again on what is there, commit again, a bounded number of times. A program that meets
+// one key after the other is run again for each until the time is up; what it announced
+// is read at once. [TestProgramMayMeetAsManyKeysAsItLikes]
 //
 //   - I12. A reply of a program is given only if a majority confirmed, in the same
 //     step as the writes, everything that the program had seen; if it wrote nothing,
@@ -160,7 +162,7 @@
 //
 //   - I14. An extension puts the lock where it is missing, as the very attempt that it
 //     is; nowhere if a majority has not confirmed it in the same step, and not where
-//     another call for the key came after it.
+//     another call came after it for the key, or for one that shares its order lock.
 //     [TestExtensionPutsTheLockWhereItIsMissing, TestHealingBringsNothingBackThatIsLost]
 //
 // # A backend without a vote

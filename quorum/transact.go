@@ -3,6 +3,7 @@ package quorum
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 )
@@ -44,9 +45,15 @@ const (
 	Counts                      // raises a counter
 )
 
-// runs bounds how often one program is run. Each run after the first either knows
-// more keys or has lost to another client that got through.
+// runs bounds how often one program is run, with one more for each key that it has met:
+// each run after the first either knows more keys or has lost to another client that got
+// through. The time for the answer bounds it, too.
 const runs = 12
+
+// patience is how many times a program is run again for keys that it meets one by one,
+// before all are read that it has announced. Few programs meet more than these, and keys
+// that are not needed may be just those that no majority agrees on.
+const patience = 2
 
 // Transact runs the program on what the group holds and commits what it wrote, in
 // one atomic step on each backend of a majority (I12). Where assume is a guess, the
@@ -56,7 +63,7 @@ func (g *Group) Transact(ctx context.Context, assume Assumption, program Program
 	op := within(ctx, g.cfg.AnswerWithin)
 	t := transaction{g: g, program: program, assume: assume, last: Tally{N: g.N()}}
 	defer t.giveTurns()
-	for run := 1; run <= runs; run++ {
+	for run := 1; run <= runs+len(t.known); run++ {
 		done, err := t.step(op)
 		if err != nil || done {
 			t.out.Runs = run
@@ -72,6 +79,7 @@ type transaction struct {
 	assume  Assumption
 	known   map[Key]Holding
 	losses  int
+	unread  int       // runs that ended at a key that was not known
 	give    func()    // gives its turns back; nil while it has none
 	sent    time.Time // when the last commit was
 	last    Tally
@@ -88,6 +96,9 @@ func (t *transaction) step(ctx limited) (done bool, err error) {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return false, err // whatever it ran on: there is no time to run it again
 	case v.unread:
+		if t.unread++; t.unread > patience {
+			return false, t.read(ctx, append(v.touched, v.named...))
+		}
 		return false, t.read(ctx, v.touched)
 	case err != nil && t.guessed(v):
 		// The program failed on a guess; it may not fail on what is there.
@@ -136,12 +147,14 @@ func (t *transaction) guessed(v *View) bool {
 // met so far; from here on nothing is assumed.
 func (t *transaction) read(ctx limited, keys []Key) error {
 	t.assume = Assumption{}
-	keys = slices.Clone(keys)
-	for k := range t.known {
-		if !slices.Contains(keys, k) {
-			keys = append(keys, k)
-		}
+	all := make(map[Key]bool, len(keys)+len(t.known))
+	for _, k := range keys {
+		all[k] = true
 	}
+	for k := range t.known {
+		all[k] = true
+	}
+	keys = slices.Sorted(maps.Keys(all))
 	held, err := t.g.Read(ctx, keys, true)
 	if err != nil {
 		return err

@@ -45,6 +45,7 @@ type View struct {
 	writes  []draftWrite
 	touched []Key // all keys met, in order
 	unread  bool
+	named   []Key // that the program may come to
 }
 
 // A draft is the state of a key that the program has changed.
@@ -103,6 +104,10 @@ func (v *View) state(key Key, needsTTL bool) (h Holding, assumed bool, err error
 	}
 	return Holding{}, true, nil
 }
+
+// Announce names keys that the program may come to. They need not be read; but a program
+// that meets one key after the other has all of these read at once, sooner or later.
+func (v *View) Announce(keys ...Key) { v.named = append(v.named, keys...) }
 
 func (v *View) touch(key Key) {
 	if !slices.Contains(v.touched, key) {
