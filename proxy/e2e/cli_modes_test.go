@@ -71,7 +71,8 @@ func TestRedisCliWorksInItsOtherModes(t *testing.T) {
 		wantOutput(t, addr, "\"a token\",60\n", "", "--csv", "EVAL", "return {redis.call('get', KEYS[1]), 60}", "1", "lock:eval")
 		wantOutput(t, addr, "OK\n", "", "-n", "0", "SET", "lock:n", "t", "NX", "PX", "60000")
 		// It goes on where it is, whatever was asked for: the warning is all there is.
-		wantOutput(t, addr, "SELECT 1 failed: ERR DB index is out of range\nPONG\n", "", "-n", "1", "PING")
+		wantOutput(t, addr, "SELECT 1 failed: ERR DB index is out of range\nOK\n", "", "-n", "1", "SET", "lock:n1", "t", "NX", "PX", "60000")
+		wantOutput(t, addr, "1\n", "", "-n", "0", "EXISTS", "lock:n1")
 		wantOutput(t, addr, "ERR DB index is out of range\n\nPONG\n", "SELECT 1\nPING\n")
 
 		// Lines of plain text, and a blank one before the echo that ends it.
