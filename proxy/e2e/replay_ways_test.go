@@ -117,7 +117,7 @@ func (r replay) loses(t *testing.T, addr string, old bool) {
 	x.do(1, int64(1), "DEL", key)
 }
 
-// The key of a lock that a library keeps while the proxy comes and goes.
+// kept is the key of a lock that a library keeps while the proxy comes and goes.
 func (r replay) kept() string { return "kept:" + r.library }
 
 // goesOn shows that a library's lock of before is still its own, on connections that

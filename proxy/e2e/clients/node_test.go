@@ -89,11 +89,11 @@ func TestGlideHearsOfEveryOutageWithinItsOwnTimeLimit(t *testing.T) {
 	// busy machine may be late for some: those are tried again from the start.
 	for try := 1; ; try++ {
 		awaitVotes(t, proxy, group)
-		locked, late, err := glideOutage(t, c, group, try)
+		locked, why, err := glideOutage(t, c, group, try)
 		if locked && err != nil && strings.Contains(err.Error(), "UNAVAILABLE") {
 			return
 		}
-		t.Logf("try %d: with two backends stopped %v, %v; with three %v", try, locked, late, err)
+		t.Logf("try %d: with two backends stopped %v, %v; with three %v", try, locked, why, err)
 		if try == 20 {
 			t.Fatal("it never heard in time")
 		}
