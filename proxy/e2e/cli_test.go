@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -98,4 +99,85 @@ func TestRedisCliSpeaksRESP3(t *testing.T) {
 			t.Errorf("HELLO: %q", hello)
 		}
 	})
+}
+
+// cliLife is the life of a lock by redis-cli alone, and how one is lost.
+func cliLife(t *testing.T, addr string) {
+	t.Helper()
+	const key = "lock:life"
+	extend := []string{"EVAL", extendScript, "1", key}
+	release := []string{"EVAL", releaseScript, "1", key}
+	left := func(least, most int) {
+		t.Helper()
+		text := cli(t, addr, "", "PTTL", key)
+		if n, err := strconv.Atoi(strings.TrimPrefix(text, "(integer) ")); err != nil || n <= least || n > most {
+			t.Errorf("PTTL: %q, wanted more than %d, at most %d", text, least, most)
+		}
+	}
+
+	wantCLI(t, addr, "OK", "SET", key, "a", "NX", "PX", "20000")
+	wantCLI(t, addr, "(nil)", "SET", key, "b", "NX", "PX", "20000")
+	wantCLI(t, addr, "(integer) 0", append(extend, "b", "60000")...)
+	wantCLI(t, addr, "(integer) 0", append(release, "b")...)
+	left(0, 20_000)
+	wantCLI(t, addr, "(integer) 1", append(extend, "a", "40000")...)
+	left(20_000, 40_000)
+	wantCLI(t, addr, "(integer) 1", "PEXPIRE", key, "60000")
+	left(40_000, 60_000)
+	wantCLI(t, addr, "OK", "SET", key, "a", "XX", "PX", "80000")
+	left(60_000, 80_000)
+	wantCLI(t, addr, "(integer) 1", append(release, "a")...)
+	wantCLI(t, addr, "(integer) 0", append(release, "a")...)
+	wantCLI(t, addr, "(nil)", "SET", key, "a", "XX", "PX", "80000")
+
+	wantCLI(t, addr, "OK", "SET", key, "a", "NX", "PX", "200")
+	redistest.Eventually(t, 10*time.Second, "a lock that has ended is taken", func() bool {
+		return cli(t, addr, "", "SET", key, "b", "NX", "PX", "20000") == "OK"
+	})
+	wantCLI(t, addr, "(integer) 0", append(extend, "a", "60000")...)
+	wantCLI(t, addr, "(integer) 0", append(release, "a")...)
+	wantCLI(t, addr, `"b"`, "GET", key)
+	left(0, 20_000)
+	wantCLI(t, addr, "(integer) 1", append(release, "b")...)
+}
+
+func TestRedisCliLocksThroughOutagesAndIsToldWhyIfItCanNot(t *testing.T) {
+	t.Run("one Redis", func(t *testing.T) { cliLife(t, redistest.Start(t).Addr()) })
+	args := append(redistest.Patient(t), "-listen", redistest.FreeAddr(t))
+	w := newWorld(t, args...)
+	addr, running := w.proxy.Addr(), w.backends[2:]
+	t.Run("five backends", func(t *testing.T) { cliLife(t, addr) })
+	for _, s := range w.backends[:2] {
+		s.Kill()
+	}
+	t.Run("two of five stopped", func(t *testing.T) { cliLife(t, addr) })
+	wantCLI(t, addr, "OK", "SET", "lock:kept", "a", "NX", "PX", "300000")
+
+	w.proxy.Stop()
+	w.proxy = redistest.StartProxy(t, w.addrs, args...)
+	w.awaitVotes(w.proxy, running...)
+	t.Run("the proxy restarted", func(t *testing.T) {
+		wantCLI(t, addr, "(nil)", "SET", "lock:kept", "b", "NX", "PX", "300000")
+		wantCLI(t, addr, "(integer) 1", "EVAL", extendScript, "1", "lock:kept", "a", "300000")
+		cliLife(t, addr)
+	})
+
+	running[0].Kill()
+	for _, args := range [][]string{
+		{"SET", "lock:down", "t", "NX", "PX", "60000"},
+		{"-3", "SET", "lock:down", "t", "NX", "PX", "60000"},
+		{"GET", "lock:down"},
+		{"INCR", "fence"},
+		{"EVAL", extendScript, "1", "lock:kept", "a", "60000"},
+		{"PEXPIRE", "lock:kept", "60000"},
+		{"SET", "lock:kept", "a", "XX", "PX", "60000"},
+		{"EVAL", releaseScript, "1", "lock:kept", "a"},
+	} {
+		text, code := output(t, addr, "", "redis-cli", append([]string{"-e"}, args...)...)
+		if !strings.HasPrefix(text, "UNAVAILABLE ") || !strings.HasSuffix(strings.TrimSpace(text), " of 5 backends; 3 needed") || code != 1 {
+			t.Errorf("redis-cli %q: %q, exit code %d", args, text, code)
+		}
+	}
+	wantOutput(t, addr, "PONG\n", "", "PING")
+	w.gone(running[1:], "lock:down")
 }

@@ -33,8 +33,13 @@ var replays = []replay{
 	{
 		library: "redis-py 8",
 		connect: redisPyConnects(),
-		take:    []string{"SET", "lock:redis-py", "t", "NX", "PX", "10000"},
-		locks:   redisPyLocks,
+		take:    setNX,
+		owner: []way{
+			byScript(int64(1), int64(0), loadNext, "extend: replace", "TOKEN TTL 1"),
+			byScript(int64(1), int64(0), loadNext, "extend: constants", "TOKEN TTL"),
+			byScript(int64(1), int64(0), loadNext, "release: constants", "TOKEN"),
+		},
+		locks: redisPyLocks,
 	},
 	{
 		library: "Jedis 8 with ShedLock",
@@ -43,56 +48,94 @@ var replays = []replay{
 			libraryBurst(call(ok, "CLIENT", "SETNAME", "pool"), "jedis", "8.0.0"),
 			one(pong, "PING"),
 		},
-		take:  []string{"SET", "job-lock:default:nightly", "t", "NX", "PX", "10000"},
+		take: setNX,
+		owner: []way{
+			blindly(ok, "SET", "KEY", "TOKEN", "XX", "PX", "TTL"),
+			blindly(int64(1), "DEL", "KEY"),
+		},
 		locks: shedLockLocks,
 	},
 	{
 		library: "Jedis 7 with ShedLock, safe updates",
 		connect: []burst{libraryBurst(call(ok, "CLIENT", "SETNAME", "pool"), "jedis", "7.0.0"), one(ok, "SELECT", "0"), one(pong, "PING")},
-		take:    []string{"SET", "job-lock:default:nightly", "t", "NX", "PX", "10000"},
-		locks:   shedLockSafeLocks,
+		take:    setNX,
+		owner: []way{
+			byScript(int64(1), int64(0), evalOnly, "extend", "TOKEN TTL"),
+			byScript(int64(1), int64(0), evalOnly, "release", "TOKEN"),
+		},
+		locks: shedLockSafeLocks,
 	},
 	{
 		library: "Lettuce 7 with Spring's lock registry",
 		connect: lettuceConnects(),
-		take:    []string{"SET", "lock:lettuce", "t", "NX", "PX", "10000"},
-		locks:   springLocks,
+		take:    byScript(int64(1), nil, evalNext, "acquire: true or nil", "TOKEN TTL"),
+		owner: []way{
+			byScript(int64(1), nil, evalNext, "extend: true or nil", "TOKEN TTL"),
+			newCommand(ok, nil, "SET KEY TOKEN PX TTL IFEQ TOKEN"),
+			byScript(int64(1), nil, evalNext, "release: unlink", "TOKEN"),
+			newCommand(int64(1), int64(0), "DELEX KEY IFEQ TOKEN"),
+		},
+		locks: springLocks,
 	},
 	{
 		library: "StackExchange.Redis 3",
 		connect: []burst{stackExchangeBurst(call(greeting(3), "HELLO", "3"))},
-		take:    []string{"SET", "lock:stackexchange", "t", "EX", "10", "NX"},
-		locks:   stackExchangeLocks,
+		take:    command(ok, nil, "SET KEY TOKEN PX TTL NX"),
+		owner: []way{
+			newCommand(ok, nil, "SET KEY TOKEN PX TTL IFEQ TOKEN"),
+			newCommand(int64(1), int64(0), "DELEX KEY IFEQ TOKEN"),
+		},
+		locks: stackExchangeLocks,
 	},
 	{
 		library: "StackExchange.Redis 2 before 8.4",
 		connect: []burst{stackExchangeBurst(call(ok, "CLIENT", "SETNAME", "host(SE.Redis-v2)"))},
-		take:    []string{"SET", "lock:stackexchange", "t", "EX", "10", "NX"},
-		locks:   stackExchangeWatches,
+		take:    command(ok, nil, "SET KEY TOKEN PX TTL NX"),
+		owner: []way{
+			watched("PEXPIRE KEY TTL"),
+			watched("DEL KEY"),
+		},
+		locks: stackExchangeWatches,
 	},
 	{
 		library: "redis-client for Ruby with redlock",
 		connect: []burst{libraryBurst(call(greeting(3), "HELLO", "3"), "redis-client", "0.30.0")},
-		take:    []string{"SET", "lock:ruby", "t", "NX", "PX", "10000"},
-		locks:   rubyRedlockLocks,
+		take:    byScript(ok, nil, loadNext, "acquire: only if asked", "TOKEN TTL yes"),
+		owner: []way{
+			byScript(ok, nil, loadNext, "acquire: only if asked", "TOKEN TTL no"),
+			byScript(int64(1), int64(0), loadNext, "release", "TOKEN"),
+		},
+		locks: rubyRedlockLocks,
 	},
 	{
 		library: "redis-rs with rslock",
 		connect: []burst{libraryBurst(call(pong, "PING"), "redis-rs", "1.6.0")},
-		take:    []string{"SET", "lock:rust", binary, "NX", "PX", "10000"},
-		locks:   rustLocks,
+		take:    setNX,
+		owner: []way{
+			byScript(int64(1), int64(0), loadNext, "extend: set again", "TOKEN TTL"),
+			byScript(int64(1), int64(0), loadNext, "release", "TOKEN"),
+		},
+		locks: rustLocks,
 	},
 	{
 		library: "redis-rs in RESP3",
 		connect: []burst{libraryBurst(call(greeting(3), "HELLO", "3"), "redis-rs", "1.6.0")},
-		take:    []string{"SET", "lock:rust", binary, "NX", "PX", "10000"},
-		locks:   rustLocks,
+		take:    setNX,
+		owner: []way{
+			byScript(int64(1), int64(0), loadNext, "extend: set again", "TOKEN TTL"),
+			byScript(int64(1), int64(0), loadNext, "release", "TOKEN"),
+		},
+		locks: rustLocks,
 	},
 	{
 		library: "Redisson's buckets and counters",
 		connect: []burst{one(ok, "CLIENT", "SETNAME", "redisson"), one(pong, "PING")},
-		take:    []string{"SET", "lock:bucket", "t", "PX", "10000", "NX"},
-		locks:   redissonBuckets,
+		take:    command(ok, nil, "SET KEY TOKEN PX TTL NX"),
+		owner: []way{
+			blindly(int64(1), "EVAL", redissonExpires, "1", "KEY", "TTL", ""),
+			byScript(int64(1), int64(0), evalOnly, "release", "TOKEN"),
+		},
+		locks: redissonBuckets,
 	},
 }
 
@@ -217,6 +260,11 @@ func rustLocks(x *exchange) {
 	x.script(0, int64(0), loadNext, "extend: set again", key, binary, "20000")
 	x.script(0, int64(0), loadNext, "release", key, binary)
 }
+
+// redissonExpires is what expire() runs. A bucket knows no owner: nothing extends it
+// only if it has a value, so the extension is blind. A release that looks is
+// compareAndSet() to nothing, and a script; delete() does not look.
+const redissonExpires = `local any = 0 for _, k in ipairs(KEYS) do if redis.call('pexpire', k, ARGV[1]) == 1 then any = 1 end end return any`
 
 // redissonBuckets: what it does with plain strings. With a topology of one server it
 // does not wait for replicas; where it asks, it gives that up at this error.

@@ -25,8 +25,10 @@ type replay struct {
 	connect []burst
 	// locks is its life with locks, over two connections. Keys begin with prefix.
 	locks func(x *exchange)
-	// take is how it takes a lock.
-	take []string
+	// take is how it takes a lock, owner what it does with one of its own: extend it,
+	// and give it back.
+	take  way
+	owner []way
 }
 
 type burst []ask
@@ -120,6 +122,16 @@ func (x *exchange) send(client int, asks ...ask) {
 	}
 }
 
+// reply sends one command and returns what it is answered.
+func (x *exchange) reply(client int, args ...string) any {
+	x.t.Helper()
+	reply, err := x.conns[client].Do(args...)
+	if err != nil {
+		x.t.Fatalf("%s: %.200q: %v", x.library, args, err)
+	}
+	return reply
+}
+
 // do is send for one command.
 func (x *exchange) do(client int, wants any, args ...string) {
 	x.t.Helper()
@@ -132,19 +144,24 @@ func (x *exchange) doNew(client int, wants any, args ...string) {
 	x.send(client, newCall(wants, args...))
 }
 
-// script runs a lock script by its digest and, where the server does not know it,
-// goes on as the route says: the last step's reply counts. The digest comes first in
-// every route but EVAL.
+// script runs a lock script and checks what it is answered.
 func (x *exchange) script(client int, wants any, route, name, key string, args ...string) {
+	x.t.Helper()
+	reply := x.run(client, route, name, key, args...)
+	if wrong := (ask{wants: wants}).wrong(reply); wrong != "" {
+		x.t.Errorf("%s: %s %q: %#v; %s", x.library, name, args, reply, wrong)
+	}
+}
+
+// run runs a lock script by its digest and, where the server does not know it, goes on
+// as the route says: the last step's reply counts. The digest comes first in every
+// route but EVAL.
+func (x *exchange) run(client int, route, name, key string, args ...string) any {
 	x.t.Helper()
 	text := scriptText(x.t, name)
 	steps := routes[route](text, digest(text), slices.Concat([]string{"1", key}, args))
-	c := x.conns[client]
 	for i, step := range steps {
-		reply, err := c.Do(step...)
-		if err != nil {
-			x.t.Fatalf("%s: %s: %v", x.library, name, err)
-		}
+		reply := x.reply(client, step...)
 		last := i == len(steps)-1
 		if e, isError := reply.(redistest.Error); !last && i == 0 && isError && e.Code() == "NOSCRIPT" {
 			// Some look for the blank behind the word, so it is more than the code.
@@ -153,17 +170,14 @@ func (x *exchange) script(client int, wants any, route, name, key string, args .
 			}
 			continue
 		}
-		if step[0] == "SCRIPT" {
-			if reply != digest(text) {
-				x.t.Errorf("%s: SCRIPT LOAD: %v", x.library, reply)
-			}
-			continue
+		if step[0] != "SCRIPT" {
+			return reply
 		}
-		if wrong := (ask{wants: wants}).wrong(reply); wrong != "" {
-			x.t.Errorf("%s: %s %q: %#v; %s", x.library, name, args, reply, wrong)
+		if reply != digest(text) {
+			x.t.Errorf("%s: SCRIPT LOAD: %v", x.library, reply)
 		}
-		return
 	}
+	panic("a route that ends with no reply of the script")
 }
 
 func digest(text string) string {
@@ -204,20 +218,25 @@ func TestReplayedLibrariesConnectAndLock(t *testing.T) {
 	w.backends[0].Kill()
 	w.backends[3].Kill()
 	t.Run("two of five stopped", func(t *testing.T) { proven(t, redistest.Group{w.backends[1], w.backends[2], w.backends[4]}) })
-	// All connect anew, and find that their scripts are not known any more.
+	for _, r := range replays {
+		r.open(t, w.proxy.Addr(), false, 1).wants(0, r.take.done, r.take, r.kept(), mine, "300000")
+	}
 	if code := w.proxy.Stop(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	running := redistest.Group{w.backends[1], w.backends[2], w.backends[4]}
 	w.proxy = redistest.StartProxy(t, w.addrs, redistest.Patient(t)...)
 	w.awaitVotes(w.proxy, running...)
-	t.Run("the proxy restarted", func(t *testing.T) { proven(t, running) })
+	t.Run("the proxy restarted", func(t *testing.T) {
+		for _, r := range replays {
+			r.goesOn(t, w.proxy.Addr())
+		}
+		proven(t, running)
+	})
 	w.backends[2].Kill()
 	t.Run("three of five stopped", func(t *testing.T) {
 		for _, r := range replays {
-			x := r.open(t, w.proxy.Addr(), false, 1)
-			x.do(0, refused("UNAVAILABLE "), r.take...)
-			x.do(0, redistest.Status("PONG"), "PING")
+			r.fails(t, w.proxy.Addr())
 		}
 	})
 }
@@ -228,4 +247,5 @@ func (r replay) live(t *testing.T, addr string, old bool) {
 	x := r.open(t, addr, old, 2)
 	x.do(1, ok, "SCRIPT", "FLUSH")
 	r.locks(x)
+	r.loses(t, addr, old)
 }

@@ -122,7 +122,7 @@ func TestStaleHolderIsStoppedAsTheReadmeSays(t *testing.T) {
 	}
 }
 
-// counter is the value of a series without labels.
+// counter is the value of a series, whose name has its labels.
 func counter(t *testing.T, admin, name string) string {
 	t.Helper()
 	answer, err := http.Get(fmt.Sprintf("http://%s/metrics", admin))

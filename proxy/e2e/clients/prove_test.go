@@ -153,10 +153,10 @@ func awaitVotes(t *testing.T, proxy *redistest.Proxy, group redistest.Group) {
 }
 
 // startFive starts a proxy in front of five backends of its own.
-func startFive(t *testing.T) *redistest.Proxy {
+func startFive(t *testing.T, extraArgs ...string) *redistest.Proxy {
 	t.Helper()
 	group := redistest.StartGroup(t, 5)
-	proxy := redistest.StartProxy(t, group.Addrs(), redistest.Patient(t)...)
+	proxy := redistest.StartProxy(t, group.Addrs(), append(redistest.Patient(t), extraArgs...)...)
 	awaitVotes(t, proxy, group)
 	return proxy
 }

@@ -1,8 +1,10 @@
 'use strict';
 // Clients that send commands, used as programs use them that lock with a plain
 // client: SET NX PX, and scripts in the form that each client has for scripts.
-// Each takes a host and a port, and gives { ping, acquire, extend, release, close }.
+// Each takes a host, a port and, if it is not the first, a database, and gives
+// { ping, acquire, extend, release, close }, and told where it emits errors.
 
+const { once } = require('events');
 const { randomUUID } = require('crypto');
 const { promisify } = require('util');
 
@@ -32,19 +34,24 @@ function plain({ set, release, extend, ...rest }) {
   };
 }
 
-// ignore takes the errors of a connection that will be tried again; without a
-// listener they would end the process. What a request was told is thrown.
-const ignore = () => {};
+// listen takes the errors that a connection emits, which will be tried again; without
+// a listener they would end the process. What a request was told is thrown. It gives
+// what tells the latest.
+const listen = (connection) => {
+  let last = '';
+  connection.on('error', (err) => (last = err.message));
+  return () => last;
+};
 
-function connectIoredis(module, host, port) {
+function connectIoredis(module, host, port, db) {
   const Redis = require(module);
-  const redis = new Redis({ host, port });
-  redis.on('error', ignore);
+  const redis = new Redis({ host, port, ...(db && { db }) });
+  redis.told = listen(redis);
   return redis;
 }
 
-const ioredis = (module) => async (host, port) => {
-  const redis = connectIoredis(module, host, port);
+const ioredis = (module) => async (host, port, db) => {
+  const redis = connectIoredis(module, host, port, db);
   redis.defineCommand('releaseLock', { numberOfKeys: 1, lua: RELEASE });
   redis.defineCommand('extendLock', { numberOfKeys: 1, lua: EXTEND });
   return plain({
@@ -52,26 +59,29 @@ const ioredis = (module) => async (host, port) => {
     set: (key, token, millis) => redis.set(key, token, 'PX', millis, 'NX'),
     release: (key, token) => redis.releaseLock(key, token),
     extend: (key, token, millis) => redis.extendLock(key, token, millis),
+    told: redis.told,
     close: () => redis.quit(),
   });
 };
 
 // redis of version 3 has callbacks, and nothing of its own for scripts.
-async function redis3(host, port) {
-  const client = require('redis3').createClient({ host, port });
-  client.on('error', ignore);
+async function redis3(host, port, db) {
+  const client = require('redis3').createClient({ host, port, ...(db && { db }) });
+  const told = listen(client);
   const [ping, set, run, quit] = ['ping', 'set', 'eval', 'quit'].map((name) => promisify(client[name]).bind(client));
   return plain({
     ping,
     set: (key, token, millis) => set(key, token, 'PX', millis, 'NX'),
     release: (key, token) => run(RELEASE, 1, key, token),
     extend: (key, token, millis) => run(EXTEND, 1, key, token, millis),
+    told,
     close: quit,
   });
 }
 
-// connectRedis opens a client of redis 4 or later.
-async function connectRedis(module, host, port) {
+// connectRedis opens a client of redis 4 or later. It would try for ever where its first
+// try failed.
+async function connectRedis(module, host, port, database) {
   const { createClient, defineScript } = require(module);
   // How a script's arguments are told: by transformArguments in version 4, by
   // parseCommand since 5.
@@ -87,30 +97,32 @@ async function connectRedis(module, host, port) {
       transformReply: (reply) => reply,
     });
   const scripts = { releaseLock: script(RELEASE), extendLock: script(EXTEND) };
-  const client = createClient({ url: `redis://${host}:${port}`, scripts });
-  client.on('error', ignore);
-  await client.connect();
+  const client = createClient({ url: `redis://${host}:${port}`, database, scripts });
+  client.told = listen(client);
+  const failed = once(client, 'error').then(([err]) => Promise.reject(err));
+  await Promise.race([client.connect(), failed]);
   return client;
 }
 
-const redis = (module) => async (host, port) => {
-  const client = await connectRedis(module, host, port);
+const redis = (module) => async (host, port, database) => {
+  const client = await connectRedis(module, host, port, database);
   return plain({
     ping: () => client.ping(),
     set: (key, token, millis) => client.set(key, token, { PX: millis, NX: true }),
     release: (key, token) => client.releaseLock(key, token),
     extend: (key, token, millis) => client.extendLock(key, token, millis),
+    told: client.told,
     close: () => client.quit(),
   });
 };
 
-async function glide(host, port) {
+const glide = (options) => async (host, port, databaseId) => {
   const { GlideClient, Logger, Script, TimeUnit } = require('@valkey/valkey-glide');
   Logger.setLoggerConfig('off'); // it would write to standard output, among the replies
   const client = await GlideClient.createClient({
     addresses: [{ host, port }],
-    // Its default of 250 ms is not for machines that do other things.
-    requestTimeout: 5000,
+    databaseId,
+    ...options,
   });
   const scripts = { release: new Script(RELEASE), extend: new Script(EXTEND) };
   return plain({
@@ -124,7 +136,7 @@ async function glide(host, port) {
     extend: (key, token, millis) => client.invokeScript(scripts.extend, { keys: [key], args: [token, millis] }),
     close: async () => client.close(),
   });
-}
+};
 
 module.exports = {
   ioredis4: ioredis('ioredis4'),
@@ -134,6 +146,8 @@ module.exports = {
   redis4: redis('redis4'),
   redis5: redis('redis5'),
   redis6: redis('redis'),
-  glide,
+  // Its default of 250 ms is not for machines that do other things.
+  glide: glide({ requestTimeout: 5000 }),
+  glideAsItIs: glide({}),
 };
 Object.defineProperty(module.exports, 'connect', { value: { ioredis: connectIoredis, redis: connectRedis } });

@@ -1,6 +1,6 @@
 'use strict';
-// A driver as ../doc.go describes it: driver.js LIBRARY HOST:PORT, the library being
-// one of those in clients.js and locks.js.
+// A driver as ../doc.go describes it: driver.js LIBRARY [DATABASE] HOST:PORT, the library
+// being one of those in clients.js and locks.js.
 
 const readline = require('readline');
 const libraries = { ...require('./clients'), ...require('./locks') };
@@ -9,7 +9,10 @@ const say = (line) => process.stdout.write(line.replace(/[\r\n]+/g, ' ') + '\n')
 const sayError = (err) => say('error ' + (err && err.message ? err.message : String(err)));
 
 // A library's yes and no are booleans; one that doesn't tell says nothing.
-const word = (result) => (result === undefined ? 'done' : result ? 'yes' : 'no');
+const word = (result) => {
+  if (typeof result === 'string') return 'value ' + result;
+  return result === undefined ? 'done' : result ? 'yes' : 'no';
+};
 
 // What a client does for the requests that all have; times are whole milliseconds.
 const requests = {
@@ -19,9 +22,9 @@ const requests = {
   release: (client, key) => client.release(key),
 };
 
-async function main([library, addr]) {
-  const [host, port] = addr.split(':');
-  const client = await libraries[library](host, Number(port));
+async function main([library, ...rest]) {
+  const [host, port] = rest.pop().split(':');
+  const client = await libraries[library](host, Number(port), ...rest.map(Number));
   await client.ping();
   say('ready');
   for await (const line of readline.createInterface({ input: process.stdin })) {
