@@ -88,6 +88,9 @@ Memory: up to about ten times this much.`).live()
 		`How long a TLS handshake may take.`).live()
 	t.limit("server.idle", &s.Idle, time.Second, 24*time.Hour,
 		`How long a client may say nothing before it is closed.
+That goes for one that has never sent anything, too. Without this limit it may stay, as
+with Redis, once it has logged in where there is a password; max_clients bounds how many
+do, and half_command ends who sends a part of a command.
 Danger: applications that keep connections in a pool see them close.`).live()
 	t.number("server.threads", &s.Threads, 0, 0, 1024,
 		`Processors that the proxy works on at once; 0: half of those there are.

@@ -58,8 +58,9 @@ type Limits struct {
 	// of KeepAlive apart. Default 60 s, bound 1 h; whole seconds.
 	KeepAlive time.Duration
 
-	// Idle is how long a connection may send nothing between two commands.
-	// Default 0, never, since connection pools keep idle connections for long.
+	// Idle is how long a connection may send nothing between two commands, or before
+	// the first. Default 0, never, since connection pools keep idle connections for
+	// long.
 	Idle time.Duration
 }
 

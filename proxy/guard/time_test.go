@@ -113,6 +113,29 @@ func TestIdleClientsAreClosedIfSoConfigured(t *testing.T) {
 	})
 }
 
+// Without a password, nobody has to speak to stay connected; the setting ends that, too.
+func TestClientsThatNeverSpokeAreClosedIfSoConfigured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ln := newPipes()
+		s := serveOn(t, ln, nil, Limits{Idle: time.Minute}, nil)
+		var silent []net.Conn
+		for range 500 {
+			silent = append(silent, ln.dial(t))
+		}
+		start := time.Now()
+		for _, c := range silent {
+			closedAfter(c)
+		}
+		if d := time.Since(start); d != time.Minute {
+			t.Errorf("closed after %v", d)
+		}
+		synctest.Wait()
+		if s.Clients() != 0 || s.count(CauseIdle) != 500 {
+			t.Errorf("%d clients, causes %v", s.Clients(), s.causes)
+		}
+	})
+}
+
 func TestClientsThatDoNotLogInAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ln := newPipes()

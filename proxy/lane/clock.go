@@ -140,7 +140,7 @@ func (s *session) lookAgain(ctx context.Context) error {
 func (l *Lane) look(g Greeting) {
 	why, _ := g.evicts()
 	l.warn(WarnEviction, why)
-	l.warn(WarnWrites, g.full())
+	l.warn(WarnWrites, g.refuses())
 }
 
 // noClock is why a backend's clock is not watched.

@@ -69,6 +69,7 @@ type Greeting struct {
 	Policy         string // maxmemory-policy
 	MaxMemory      string // bytes; 0 for no limit
 	UsedMemory     string // bytes
+	Refusal        string // why it turned a write away that would have changed nothing; "" if it did not
 	Evicted        int64  // keys that it has dropped since it was started; -1 if it does not say
 	Marker         string // the text of its marker; "" if it has none
 }
@@ -228,7 +229,14 @@ func askInfo(ctx context.Context, pipe redis.Pipeliner) (told func() Greeting) {
 	replication := pipe.Do(ctx, "INFO", "replication")
 	memory := pipe.Do(ctx, "INFO", "memory")
 	stats := pipe.Do(ctx, "INFO", "stats")
-	return func() Greeting { return greeting(server, replication, memory, stats) }
+	// Whether it takes writes depends on settings that it would not tell everybody. So it
+	// is asked for one: the marker never has a ttl that this could take away.
+	write := pipe.Do(ctx, "PERSIST", string(admission.MarkerKey))
+	return func() Greeting {
+		g := greeting(server, replication, memory, stats)
+		g.Refusal = refusesWrites(write.Err())
+		return g
+	}
 }
 
 func greeting(server, replication, memory, stats *redis.Cmd) Greeting {

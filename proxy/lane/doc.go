@@ -19,6 +19,9 @@
 //   - A lane that is down, that waits too long for its backend or that has too much
 //     waiting answers Failed at once. Removals (debts) are kept meanwhile, up to a
 //     bound.
+//   - A backend that can't hold locks as it is (a replica, a cluster node, another
+//     backend's twin, …) is sent nothing. One that only refuses to write for now is sent
+//     everything: each answer of it says how it is.
 //   - Credentials and certificates may change while a lane is in use. New credentials
 //     are shown on the connection that is there, between two batches, and whatever the
 //     backend says to them, it stays.

@@ -1,6 +1,7 @@
 package lane
 
 import (
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,7 +21,7 @@ type counts struct {
 type Facts struct {
 	State  State
 	Since  time.Time // when it got into this state; zero before the first attempt to connect
-	Reason string    // why it has no vote
+	Reason string    // why it has no vote or, if it has one, why there are warnings
 
 	Warnings []Warning // what does not take its vote and should be mended
 
@@ -56,10 +57,14 @@ func (l *Lane) Facts() Facts {
 	defer l.mu.Unlock()
 	f.Waiting = len(l.queue)
 	f.Greeting, f.Reason, f.Since = l.greeting, l.reason, l.since
+	var concerns []string
 	for _, w := range Warnings {
-		if l.warnings[w] != "" {
-			f.Warnings = append(f.Warnings, w)
+		if why := l.warnings[w]; why != "" {
+			f.Warnings, concerns = append(f.Warnings, w), append(concerns, why)
 		}
+	}
+	if f.Reason == "" {
+		f.Reason = strings.Join(concerns, "; ")
 	}
 	return f
 }

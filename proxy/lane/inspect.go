@@ -46,6 +46,11 @@ func Inspect(ctx context.Context, cfg Config) Report {
 	if !r.TellsTime {
 		l.warn(WarnClock, noClock)
 	}
+	// A lane keeps a backend that does not write for now, as refuses says. Who asks
+	// whether it can hold a lock at this moment has to hear that it can't.
+	if why := r.refuses(); why != "" {
+		r.Err = unfitError(why)
+	}
 	for _, w := range Warnings {
 		if why := l.warnings[w]; why != "" {
 			r.Warnings = append(r.Warnings, why)

@@ -1,8 +1,11 @@
 package lane
 
 import (
+	"errors"
+	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
 )
 
@@ -15,7 +18,8 @@ const (
 
 // A reporter writes the lines about a lane's state. It belongs to the run goroutine.
 type reporter struct {
-	told    State // the state that was logged last
+	told    State  // the state that was logged last
+	because string // what the backend itself gave as the reason for it
 	from    time.Time
 	lines   int // since from
 	skipped int
@@ -35,7 +39,8 @@ func (l *Lane) report(state State, reason error, g Greeting) {
 	}
 	l.mu.Unlock()
 	r := &l.reporter
-	if r.told == state {
+	because := saidByItself(reason)
+	if r.told == state && r.because == because {
 		if changed {
 			r.skipped++ // it was away for a while that nobody was told of
 		}
@@ -51,7 +56,7 @@ func (l *Lane) report(state State, reason error, g Greeting) {
 		return
 	}
 	r.lines++
-	r.told = state
+	r.told, r.because = state, because
 	e := l.cfg.Log.Warn()
 	if state >= Learner {
 		e = l.cfg.Log.Info()
@@ -79,4 +84,21 @@ func (l *Lane) line(e *zerolog.Event, state State, reason error, g Greeting) {
 	default:
 		e.Msg("backend has no vote")
 	}
+}
+
+// saidByItself is the part of a reason that the backend gave: that it must not be used
+// for what it is, or the word that its reply begins with. A server that was restarted and
+// reads its data first is down as it was before, and is waited for in another way. What
+// the network says of one that is gone changes from one try to the next, and is left out.
+func saidByItself(reason error) string {
+	var unfit unfitError
+	var reply redis.Error
+	switch {
+	case errors.As(reason, &unfit):
+		return string(unfit)
+	case errors.As(reason, &reply):
+		word, _, _ := strings.Cut(reply.Error(), " ")
+		return word
+	}
+	return ""
 }

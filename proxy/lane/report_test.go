@@ -1,6 +1,8 @@
 package lane
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,6 +26,28 @@ func TestEachChangeOfStateIsLoggedWithWhatItMeansForVotes(t *testing.T) {
 	eventually(t, "it is said to vote again", func() bool { return log.lines(`"state":"voter"`) == 2 })
 	if log.lines(`"votes":"3 of 5 can vote"`) != 3 || log.lines(`"reason":`) != 1 {
 		t.Errorf("log:\n%s", log)
+	}
+}
+
+// A server that is down for another reason than before is spoken of again, if the reason
+// is its own: one that reads its data was restarted.
+func TestReasonThatTheBackendGivesItselfIsLogged(t *testing.T) {
+	log := &text{}
+	l := &Lane{cfg: Config{Name: "b", Log: zerolog.New(log)}, reporter: reporter{told: unreported}}
+	refused, reset := errors.New("connection refused"), errors.New("connection reset")
+	for _, step := range []struct {
+		state  State
+		reason error
+		lines  int
+	}{
+		{Voter, nil, 1}, {Down, reset, 2}, {Down, refused, 2}, {Down, fmt.Errorf("backend b: %w", replyError("LOADING it reads")), 3},
+		{Down, replyError("LOADING it still does"), 3}, {Down, refused, 4}, {Unfit, unfitError("a replica"), 5},
+		{Unfit, unfitError("a replica"), 5}, {Unfit, unfitError("another group's"), 6}, {Voter, nil, 7},
+	} {
+		l.report(step.state, step.reason, Greeting{})
+		if n := log.lines(`"state"`); n != step.lines {
+			t.Errorf("%d lines, wanted %d:\n%s", n, step.lines, log)
+		}
 	}
 }
 

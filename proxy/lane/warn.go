@@ -16,7 +16,7 @@ const (
 	WarnEviction Warning = "eviction_policy" // it would drop keys if it had a limit of memory
 	WarnKill     Warning = "client_kill"     // an old connection can't be ended
 	WarnClock    Warning = "clock"           // its clock can't be watched
-	WarnWrites   Warning = "writes"          // it refuses to write: it is full, or its disk is
+	WarnWrites   Warning = "writes"          // it refuses to write: it or its disk is full, or its replicas are missing
 )
 
 // Warnings are all of them.
@@ -59,13 +59,28 @@ func (g Greeting) evicts() (why string, unfit bool) {
 	return "its maxmemory-policy is " + g.Policy + ", and it has a limit of memory: it drops locks when that is reached; set noeviction", true
 }
 
-// full is why the backend can't store anything more.
-func (g Greeting) full() string {
-	if g.MaxMemory == "" || g.MaxMemory == "0" || len(g.UsedMemory) < len(g.MaxMemory) ||
-		len(g.UsedMemory) == len(g.MaxMemory) && g.UsedMemory < g.MaxMemory {
-		return ""
+// refuses is why the backend does not write at the moment.
+//
+// Such a backend keeps its state, and with it its place among the voters. It is what it
+// was, and has forgotten nothing, so there is nothing to refill it with; its answer to
+// each write that it turns away is a failed vote, which grants nothing and is no refusal
+// either. What it can still do counts: its reads, and on one that is full the releases
+// and extensions, without which three full backends would keep every lock that is held.
+// And since it may write again at any moment, when a key has expired or a replica is
+// back, a state could only tell how it was a while ago; each vote tells how it is.
+func (g Greeting) refuses() string {
+	if g.Refusal == "" && g.full() {
+		return refusesFull // PERSIST needs no memory, and is done all the same
 	}
-	return "its memory is full (maxmemory): it takes no locks, and releases still work"
+	return g.Refusal
+}
+
+const refusesFull = "its memory is full (maxmemory): it takes no locks, and releases still work"
+
+// full tells whether the backend can't store anything more.
+func (g Greeting) full() bool {
+	return g.MaxMemory != "" && g.MaxMemory != "0" &&
+		(len(g.UsedMemory) > len(g.MaxMemory) || len(g.UsedMemory) == len(g.MaxMemory) && g.UsedMemory >= g.MaxMemory)
 }
 
 // refusesWrites is why a backend turned a write away although it may be asked, "" if
@@ -80,9 +95,9 @@ func refusesWrites(err error) string {
 	}
 	switch word, _, _ := strings.Cut(reply.Error(), " "); word {
 	case "OOM":
-		return "its memory is full (maxmemory): it takes no locks, and releases still work"
+		return refusesFull
 	case "MISCONF", "NOREPLICAS":
-		return "it refuses to write: " + reply.Error()
+		return "it takes no locks and no releases: " + reply.Error()
 	}
 	return ""
 }

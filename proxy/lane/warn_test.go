@@ -2,6 +2,7 @@ package lane
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"redlockproxy/proxy/redistest"
@@ -53,6 +54,37 @@ func TestFullBackendIsWarnedOf(t *testing.T) {
 	wantVote(t, ask(t, l, release), quorum.Granted)
 	server.MustDo("CONFIG", "SET", "maxmemory", "0")
 	eventually(t, "the warning is over", func() bool { return len(l.Facts().Warnings) == 0 })
+}
+
+// A backend that takes no writes is warned of before anybody writes, once for as long as
+// it lasts, whoever notices it meanwhile; and it votes again by itself.
+func TestBackendThatRefusesToWriteVotesAgainWhenItWrites(t *testing.T) {
+	for name, c := range map[string]struct{ setting, refuse, mend, why string }{
+		"full":                    {"maxmemory", "1", "0", "its memory is full"},
+		"no replicas to write to": {"min-replicas-to-write", "1", "0", "NOREPLICAS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Start(t)
+			cfg, log := logged(tcp(server.Addr()))
+			l := open(t, cfg)
+			server.MustDo("CONFIG", "SET", c.setting, c.refuse)
+			eventually(t, "it is warned of", func() bool { return slices.Equal(l.Facts().Warnings, []Warning{WarnWrites}) })
+			if f := l.Facts(); f.State != Voter || !strings.Contains(f.Reason, c.why) {
+				t.Errorf("state %s, reason %q", f.State, f.Reason)
+			}
+			for range 2 {
+				wantVote(t, ask(t, l, acquireOp("k", "x")), quorum.Failed)
+				looks := server.Info("cmdstat_persist") // nobody else sends it one
+				eventually(t, "another look", func() bool { return server.Info("cmdstat_persist") != looks })
+			}
+			server.MustDo("CONFIG", "SET", c.setting, c.mend)
+			wantVote(t, ask(t, l, acquireOp("k", "x")), quorum.Granted)
+			eventually(t, "the warning is over", func() bool { return len(l.Facts().Warnings) == 0 })
+			if log.lines("backend needs a look") != 1 || log.lines("backend's warning is over") != 1 {
+				t.Errorf("log:\n%s", log)
+			}
+		})
+	}
 }
 
 // Without the right to look at the clock or to end a connection, it is said at once.

@@ -32,10 +32,48 @@ func (s *Server) Kill() { s.proc.kill() }
 func (s *Server) Restart() {
 	s.tb.Helper()
 	s.Kill()
-	if err := os.RemoveAll(filepath.Join(s.dir, "appendonlydir")); err != nil {
-		s.tb.Fatal(err)
+	for _, name := range []string{"appendonlydir", snapshot} {
+		if err := os.RemoveAll(filepath.Join(s.dir, name)); err != nil {
+			s.tb.Fatal(err)
+		}
 	}
-	s.relaunch()
+	s.relaunch(false)
+}
+
+// snapshot is the file that SAVE writes.
+const snapshot = "dump.rdb"
+
+// RestartLoading kills the server and starts it on the same address with what it holds
+// now, and some thousands of keys beside, which it reads so slowly that it answers
+// nothing but LOADING for a minute, or until FinishLoading. The server must not be
+// Persistent.
+func (s *Server) RestartLoading() {
+	s.tb.Helper()
+	// It listens to nobody before it has read the next 1024 bytes, so each key has more.
+	s.MustDo("CONFIG", "SET", "rdbcompression", "no")
+	s.MustDo("DEBUG", "POPULATE", "6000", "filler", "1100")
+	s.MustDo("SAVE")
+	s.Kill()
+	s.relaunch(true, "--loading-process-events-interval-bytes", "1024", "--key-load-delay", "10000")
+}
+
+// FinishLoading lets a server that reads its data slowly hurry, and waits until it
+// answers. It does nothing to another.
+func (s *Server) FinishLoading() {
+	s.tb.Helper()
+	s.MustDo("CONFIG", "SET", "key-load-delay", "0")
+	if !poll(processPatience, func() bool {
+		reply, err := s.Do("PING")
+		return err == nil && !isLoading(reply)
+	}) {
+		s.tb.Fatalf("redis-server on %s still loads", s.Addr())
+	}
+}
+
+// isLoading tells whether a reply says that the server reads its data.
+func isLoading(reply any) bool {
+	e, isError := reply.(Error)
+	return isError && e.Code() == "LOADING"
 }
 
 // RestartWithData kills the server if it still runs and starts it on the same
@@ -46,7 +84,7 @@ func (s *Server) RestartWithData() {
 		s.tb.Fatal("RestartWithData of a server that was not started as Persistent")
 	}
 	s.Kill()
-	s.relaunch()
+	s.relaunch(false)
 }
 
 // RestartTorn kills the server if it still runs, cuts the given number of bytes off
@@ -70,14 +108,14 @@ func (s *Server) RestartTorn(bytes int64) {
 	if err != nil {
 		s.tb.Fatal(err)
 	}
-	s.relaunch()
+	s.relaunch(false)
 }
 
-func (s *Server) relaunch() {
+func (s *Server) relaunch(loads bool, more ...string) {
 	s.tb.Helper()
 	var err error
 	if !poll(processPatience, func() bool {
-		err = s.launch()
+		err = s.launch(loads, more...)
 		return !errors.Is(err, errPortTaken)
 	}) || err != nil {
 		s.tb.Fatalf("restart of redis-server on %s: %v", s.Addr(), err)

@@ -97,7 +97,7 @@ func start(tb testing.TB, opts []Option) (*Server, error) {
 		if s.port, err = freePort(); err != nil {
 			return nil, err
 		}
-		if err = s.launch(); !errors.Is(err, errPortTaken) {
+		if err = s.launch(false); !errors.Is(err, errPortTaken) {
 			break
 		}
 	}
@@ -120,8 +120,9 @@ var checkInstalled = sync.OnceValue(func() error {
 	return nil
 })
 
-// launch starts the process on the server's port and waits until it answers.
-func (s *Server) launch() error {
+// launch starts the process on the server's port, with more arguments if there are any,
+// and waits until it answers, or says that it reads its data if it may.
+func (s *Server) launch(loads bool, more ...string) error {
 	appendOnly := "no"
 	if s.config.persistent {
 		appendOnly = "yes"
@@ -142,7 +143,7 @@ func (s *Server) launch() error {
 	if err := os.Remove(s.Socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	cmd := exec.Command("redis-server", append(args, s.config.args...)...)
+	cmd := exec.Command("redis-server", slices.Concat(args, s.config.args, more)...)
 	if err := s.setClock(cmd); err != nil {
 		return err
 	}
@@ -155,7 +156,7 @@ func (s *Server) launch() error {
 	// made after the port was bound.
 	answers := func() bool {
 		reply, err := s.Do("PING")
-		return err == nil && reply == Status("PONG")
+		return err == nil && (reply == Status("PONG") || loads && isLoading(reply))
 	}
 	if poll(processPatience, func() bool { return !proc.running() || answers() }) && proc.running() {
 		return nil

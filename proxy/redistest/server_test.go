@@ -208,3 +208,20 @@ func TestTornServerForgetsItsLastCommandsOnly(t *testing.T) {
 		t.Errorf("after the loss of a few bytes: %v", keys)
 	}
 }
+
+func TestLoadingServerSaysSoUntilItIsToldToHurry(t *testing.T) {
+	s := Start(t)
+	s.MustDo("SET", "k", "v")
+	s.RestartLoading()
+	if reply, err := s.Do("GET", "k"); err != nil || !isLoading(reply) {
+		t.Errorf("while it loads: %v, %v", reply, err)
+	}
+	s.FinishLoading()
+	if got := s.Get("k"); got != "v" {
+		t.Errorf("when it has loaded: %q", got)
+	}
+	s.Restart()
+	if keys := s.Keys(); len(keys) != 0 {
+		t.Errorf("restarted with %d keys", len(keys))
+	}
+}
