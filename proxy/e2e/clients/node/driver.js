@@ -37,7 +37,9 @@ async function main([library, ...rest]) {
       sayError(err);
     }
   }
-  await client.close();
+  // One whose server has gone would wait for it to come back.
+  await Promise.race([client.close(), new Promise((done) => setTimeout(done, 500))]);
+  process.exit(0);
 }
 
 main(process.argv.slice(2)).catch((err) => {
