@@ -2,6 +2,7 @@ package checks
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,7 +28,13 @@ func proxyIn(t *testing.T, spec core.PodSpec) (conf.Config, core.Container) {
 		for _, e := range c.Env {
 			environ[e.Name] = e.Value
 		}
-		return configured(t, environ, secretFiles(t, spec, c)), c
+		files := secretFiles(t, spec, c)
+		for path, text := range files {
+			if strings.HasPrefix(text, "secret-of-admin") {
+				t.Errorf("the proxy can read the administrator's password in %s", path)
+			}
+		}
+		return configured(t, environ, files), c
 	}
 	t.Fatal("no proxy in the pod")
 	panic("unreachable")
@@ -47,7 +54,7 @@ func secretFiles(t *testing.T, spec core.PodSpec, c core.Container) map[string]s
 			}
 			items := v.Secret.Items
 			if items == nil { // all of the secret
-				items = []core.KeyToPath{{Key: "backends", Path: "backends"}, {Key: "clients", Path: "clients"}}
+				items = []core.KeyToPath{{Key: "backends", Path: "backends"}, {Key: "clients", Path: "clients"}, {Key: "admin", Path: "admin"}}
 			}
 			for _, i := range items {
 				files[m.MountPath+"/"+i.Path] = "secret-of-" + i.Key + "\n"
