@@ -21,7 +21,9 @@ var version = "dev"
 const (
 	exitOK     = 0
 	exitFailed = 1 // it was tried and did not work; for check: something is unfit; for inspect: no answer
-	exitUsage  = 2 // the command line or the configuration is wrong
+	// The command line or the configuration is wrong, which starting again does not mend:
+	// EX_CONFIG of sysexits.h. Not 2, with which Go ends every program that panics.
+	exitConfig = 78
 )
 
 func main() {
@@ -36,7 +38,7 @@ func run(ctx context.Context, args, environ []string, out, errs io.Writer) int {
 	cfg, command, err := conf.Load(args, environ, os.ReadFile)
 	if err != nil {
 		_, _ = fmt.Fprintln(errs, err)
-		return exitUsage
+		return exitConfig
 	}
 	switch command.Action {
 	case conf.Help:

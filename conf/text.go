@@ -84,6 +84,8 @@ Flags, before or after the command:
   -ping             with check, see there
   -h, -help         print this text
 
+Exit status 78 is a wrong command line or configuration, also of serve.
+
 Settings: defaults < TOML file < environment < flags. The variable of a setting is
 REDLOCK_PROXY_<SECTION>_<KEY>, such as REDLOCK_PROXY_SERVER_ANSWER_WITHIN. All about
 each of them: conf/redlock-proxy.example.toml.

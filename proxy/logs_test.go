@@ -66,8 +66,9 @@ func TestEachAcquisitionLeavesOneLine(t *testing.T) {
 	count(1)
 	w.wantLine("acquisition", won, line{"topology": "redlock", "resource": "lock", "ttl_ms": 30000, "result": "acquired", "level": "info"})
 	w.between("acquisition", "nodes_reached", 3, 5)
-	w.between("acquisition", "validity_ms", 29000, 30000)
-	w.between("acquisition", "elapsed_ms", 0.001, 1000)
+	// An answer may take the 10 s of these settings.
+	w.between("acquisition", "validity_ms", 20000, 30000)
+	w.between("acquisition", "elapsed_ms", 0.001, 10000)
 
 	c.want(nil, "SET", "lock", "T0ken", "NX", "PX", "20000")
 	count(2)

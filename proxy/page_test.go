@@ -6,12 +6,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"redlockproxy/proxy/redistest"
 )
 
 var screenshots = flag.String("screenshots", "", "a folder for pictures of the status page, for people to look at")
 
 func TestStatusPageInABrowser(t *testing.T) {
-	w := newWorld(t, "LANE_VOTE=1s", "SERVER_ANSWER_WITHIN=2s")
+	group := redistest.StartGroup(t, 5)
+	group[1].MustDo("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+	w := join(t, group, "LANE_VOTE=1s", "SERVER_ANSWER_WITHIN=2s")
 	server := httptest.NewServer(w.server.Admin())
 	defer server.Close()
 	c := w.client()
@@ -21,11 +25,17 @@ func TestStatusPageInABrowser(t *testing.T) {
 	w.onAll("batch<img src=x>")
 	w.backends[0].MustDo("SET", "remnant", "T0ken-canary", "PX", "600000")
 
+	if err := w.client().Write([]byte("*x\r\n")); err != nil {
+		t.Fatal(err)
+	}
+
 	b := startBrowser(t)
 	b.open(server.URL, 1280, 900)
 	text := `document.body.innerText`
 	b.eventually("all can vote", text+`.includes("5 of 5 can vote, 3 needed, 2 to spare")`)
 	b.eventually("five voters", `document.querySelectorAll("#backends .badge.voter").length === 5`)
+	b.eventually("what needs a look, of a voter too", `[...document.querySelectorAll("#backends .warning")].map((e) => e.textContent).join() === "needs a look: eviction_policy"`)
+	b.eventually("the limit that was hit", `document.querySelector("#tiles").innerText.includes("limits hit: multibulk_length")`)
 	b.eventually("the locks", `[...document.querySelectorAll("#locks .row .name")].map((e) => e.textContent).join() === "batch<img src=x>,order:1,order:2,remnant"`)
 	b.eventually("the remnant is none", `[...document.querySelectorAll("#locks .row")].pop().innerText.includes("leftover")`)
 	b.eventually("charts", `document.querySelectorAll("svg.chart").length === 2 && document.querySelector("#rate rect.won") !== null`)

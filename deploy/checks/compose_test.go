@@ -47,6 +47,9 @@ func TestComposeFileHasFiveBackendsAndTwoProxies(t *testing.T) {
 		for _, secret := range s.Secrets {
 			files["/run/secrets/"+secret.Source] = "secret-of-" + secret.Source
 		}
+		if _, there := files["/run/secrets/admin"]; there {
+			t.Errorf("%s can read the administrator's password", name)
+		}
 		c := configured(t, environ, files)
 		var listed []string
 		for _, b := range c.Group.Backends {

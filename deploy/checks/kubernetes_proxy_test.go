@@ -2,13 +2,18 @@ package checks
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
 
 	"redlockproxy/conf"
+	"redlockproxy/proxy/redistest"
 )
 
 // proxyIn is the configuration of the proxy in a pod, and its container.
@@ -27,7 +32,13 @@ func proxyIn(t *testing.T, spec core.PodSpec) (conf.Config, core.Container) {
 		for _, e := range c.Env {
 			environ[e.Name] = e.Value
 		}
-		return configured(t, environ, secretFiles(t, spec, c)), c
+		files := secretFiles(t, spec, c)
+		for path, text := range files {
+			if strings.HasPrefix(text, "secret-of-admin") {
+				t.Errorf("the proxy can read the administrator's password in %s", path)
+			}
+		}
+		return configured(t, environ, files), c
 	}
 	t.Fatal("no proxy in the pod")
 	panic("unreachable")
@@ -47,7 +58,7 @@ func secretFiles(t *testing.T, spec core.PodSpec, c core.Container) map[string]s
 			}
 			items := v.Secret.Items
 			if items == nil { // all of the secret
-				items = []core.KeyToPath{{Key: "backends", Path: "backends"}, {Key: "clients", Path: "clients"}}
+				items = []core.KeyToPath{{Key: "backends", Path: "backends"}, {Key: "clients", Path: "clients"}, {Key: "admin", Path: "admin"}}
 			}
 			for _, i := range items {
 				files[m.MountPath+"/"+i.Path] = "secret-of-" + i.Key + "\n"
@@ -100,6 +111,78 @@ func TestProxiesInPodsStartWithTheirConfiguration(t *testing.T) {
 		if rest <= c.Server.Drain {
 			t.Errorf("%s: killed after %s, while it drains for %s", name, rest, c.Server.Drain)
 		}
+	}
+}
+
+// proxyPods are the pods with a proxy, and the objects that they stand among.
+func proxyPods(t *testing.T) map[string][]object {
+	t.Helper()
+	return map[string][]object{"redlock-proxy": shared(t), "application": manifests(t, "sidecar.yaml")}
+}
+
+// Its soft limit of memory is what the manifest says, and leaves the process some room.
+func TestProxiesInPodsCollectBeforeTheirMemoryEnds(t *testing.T) {
+	for name, objects := range proxyPods(t) {
+		_, container := proxyIn(t, templates(objects)[name].Spec)
+		limit := float64(container.Resources.Limits.Memory().Value())
+		if name == "redlock-proxy" && limit <= 256<<20 { // the bound of the attacks in proxy/faults
+			t.Errorf("%s: an attack ends it at %.0f MiB", name, limit/(1<<20))
+		}
+		i := slices.IndexFunc(container.Env, func(e core.EnvVar) bool { return e.Name == "GOMEMLIMIT" })
+		if i < 0 {
+			t.Fatalf("%s: no GOMEMLIMIT", name)
+		}
+		t.Setenv("GOMEMLIMIT", container.Env[i].Value)
+		p := redistest.StartProxy(t, nil, "-admin", "127.0.0.1:0")
+		var soft float64
+		if _, err := fmt.Sscanf(metric(t, p.Admin(), "go_gc_gomemlimit_bytes"), "%g", &soft); err != nil || soft < 0.75*limit || soft > 0.85*limit {
+			t.Errorf("%s: the soft limit is %.0f MiB of %.0f, %v", name, soft/(1<<20), limit/(1<<20), err)
+		}
+	}
+}
+
+func TestAdminPortsInPodsAreOpenToMonitoringAlone(t *testing.T) {
+	for name, objects := range proxyPods(t) {
+		pod := templates(objects)[name]
+		policy := get[*networking.NetworkPolicy](t, objects, name)
+		if !matches(policy.Spec.PodSelector.MatchLabels, pod.Labels) || !slices.Contains(policy.Spec.PolicyTypes, networking.PolicyTypeIngress) {
+			t.Errorf("%s: its policy is another pod's", name)
+		}
+		open := 0
+		for _, rule := range policy.Spec.Ingress {
+			admin := len(rule.Ports) == 0
+			for _, p := range rule.Ports {
+				admin = admin || p.Port == nil || p.Port.String() == "9121" || p.Port.String() == "admin" || p.EndPort != nil
+			}
+			if !admin {
+				continue
+			}
+			open++
+			if len(rule.From) != 1 || rule.From[0].NamespaceSelector == nil || rule.From[0].NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"] != "monitoring" {
+				t.Errorf("%s: %v reach the admin address", name, rule.From)
+			}
+		}
+		if open != 1 {
+			t.Errorf("%s: %d rules lead to the admin address", name, open)
+		}
+	}
+}
+
+func TestSidecarsAreScraped(t *testing.T) {
+	sidecar := templates(manifests(t, "sidecar.yaml"))["application"]
+	spec := get[*monitoring.PodMonitor](t, manifests(t, "podmonitor.yaml"), "redlock-proxy-sidecars").Spec
+	if !spec.NamespaceSelector.Any || !matches(spec.Selector.MatchLabels, sidecar.Labels) || matches(spec.Selector.MatchLabels, templates(shared(t))["redlock-proxy"].Labels) {
+		t.Errorf("it finds %v of %v", spec.Selector, spec.NamespaceSelector)
+	}
+	if len(spec.PodMetricsEndpoints) != 1 {
+		t.Fatalf("%v", spec.PodMetricsEndpoints)
+	}
+	e := spec.PodMetricsEndpoints[0]
+	if e.Port == nil || ports(sidecar.Spec)[*e.Port] != 9121 || e.Path != "/metrics" {
+		t.Errorf("it asks %v", e)
+	}
+	if r := e.RelabelConfigs; len(r) != 1 || r[0].TargetLabel != "job" || r[0].Replacement == nil || *r[0].Replacement != "redlock-proxy" {
+		t.Errorf("the job is not that of the alerts: %v", r)
 	}
 }
 

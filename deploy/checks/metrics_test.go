@@ -72,16 +72,9 @@ func panels(t *testing.T) (all []expression) {
 // and those that Prometheus adds.
 type series []map[string]string
 
-// scrape asks a proxy's real endpoint.
-func scrape(t *testing.T, backends ...string) series {
+// exposed is what a proxy's real endpoint says.
+func exposed(t *testing.T, address string) string {
 	t.Helper()
-	p := redistest.StartProxy(t, backends, "-admin", "127.0.0.1:0")
-	address := ""
-	for _, line := range p.Logs() {
-		if line["message"] == "admin address" {
-			address, _ = line["addr"].(string)
-		}
-	}
 	response, err := http.Get("http://" + address + "/metrics")
 	if err != nil {
 		t.Fatal(err)
@@ -91,8 +84,33 @@ func scrape(t *testing.T, backends ...string) series {
 	if err != nil || response.StatusCode != http.StatusOK {
 		t.Fatalf("status %d, %v", response.StatusCode, err)
 	}
+	return string(text)
+}
+
+// metric is the value of one without labels.
+func metric(t *testing.T, address, name string) string {
+	t.Helper()
+	_, after, found := strings.Cut(exposed(t, address), "\n"+name+" ")
+	if !found {
+		t.Fatalf("no metric %s", name)
+	}
+	value, _, _ := strings.Cut(after, "\n")
+	return value
+}
+
+// scrape takes it apart.
+func scrape(t *testing.T, backends ...string) series {
+	t.Helper()
+	p := redistest.StartProxy(t, backends, "-admin", "127.0.0.1:0")
+	address := ""
+	for _, line := range p.Logs() {
+		if line["message"] == "admin address" {
+			address, _ = line["addr"].(string)
+		}
+	}
+	text := exposed(t, address)
 	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(strings.NewReader(string(text)))
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,9 @@ package checks
 import (
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"redlockproxy/proxy/redistest"
@@ -47,9 +49,39 @@ func TestUnitStartsTheProxyWithItsConfiguration(t *testing.T) {
 	if c.Group.Name != "from-the-file" {
 		t.Errorf("%q runs the group %s", words, c.Group.Name)
 	}
-	// As conf says of a wrong configuration.
-	err := exec.Command(redistest.Binary(t), "serve", "-config", filepath.Join(t.TempDir(), "missing")).Run()
-	if exit, is := err.(*exec.ExitError); !is || setting(t, "RestartPreventExitStatus") != "2" || exit.ExitCode() != 2 {
-		t.Errorf("without its configuration it ends with %v", err)
+}
+
+func TestUnitIsDownAfterAWrongConfigurationAndNotAfterACrash(t *testing.T) {
+	prevents, err := strconv.Atoi(setting(t, "RestartPreventExitStatus"))
+	if err != nil || setting(t, "Restart") != "on-failure" {
+		t.Fatalf("Restart=%s but for %v", setting(t, "Restart"), err)
+	}
+	for _, wrong := range [][]string{{"serve", "-config", filepath.Join(t.TempDir(), "missing")}, {"serve", "-no-such-flag"}} {
+		err := exec.Command(redistest.Binary(t), wrong...).Run()
+		if exit, is := err.(*exec.ExitError); !is || exit.ExitCode() != prevents {
+			t.Errorf("%q ends with %v, the unit knows %d", wrong, err, prevents)
+		}
+	}
+	p := redistest.StartProxy(t, nil)
+	p.Signal(syscall.SIGQUIT) // which Go ends a program for as for a panic
+	if code := p.Wait(); code == 0 || code == prevents {
+		t.Errorf("after a crash with exit status %d systemd would leave it down", code)
+	}
+}
+
+func TestSysusersMakesTheUserOfTheUnit(t *testing.T) {
+	file, err := filepath.Abs("../systemd/redlock-proxy.sysusers.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// An empty root: this machine's users do not matter.
+	out, err := exec.Command("systemd-sysusers", "--dry-run", "--root="+t.TempDir(), file).CombinedOutput()
+	if err != nil {
+		t.Errorf("systemd-sysusers: %v", err)
+	}
+	for _, made := range []string{"group '" + setting(t, "Group"), "user '" + setting(t, "User")} {
+		if !strings.Contains(string(out), "Creating "+made+"'") {
+			t.Errorf("systemd-sysusers does not make the %s':\n%s", made, out)
+		}
 	}
 }

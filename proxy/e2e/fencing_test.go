@@ -52,8 +52,8 @@ func TestFencingNumbersRiseThroughBackendsThatMissedSome(t *testing.T) {
 // one's own, and only then use the number.
 func TestLookingAfterTheNumberShowsThatTheLockIsLost(t *testing.T) {
 	w := newWorld(t, redistest.Patient(t)...)
-	w.lock(ok, "lock:order", "stale", "100")
-	redistest.Eventually(t, 2*time.Second, "somebody else has the lock", func() bool {
+	w.lock(ok, "lock:order", "stale", "1000")
+	redistest.Eventually(t, 10*time.Second, "somebody else has the lock", func() bool {
 		return w.do("SET", "lock:order", "present", "NX", "PX", "60000") == ok
 	})
 	w.want(int64(1), "INCR", "lock:order:fence") // the present holder's

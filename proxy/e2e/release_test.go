@@ -23,8 +23,8 @@ func TestReleaseCountsWhereTheLockStillIs(t *testing.T) {
 
 func TestReleaseAfterExpiryIsZero(t *testing.T) {
 	w := newWorld(t)
-	w.lock(ok, "lock:short", "a", "100")
-	redistest.Eventually(t, 2*time.Second, "the lock expires", func() bool { return w.backends.Holding("lock:short") == 0 })
+	w.lock(ok, "lock:short", "a", "1000")
+	redistest.Eventually(t, 10*time.Second, "the lock expires", func() bool { return w.backends.Holding("lock:short") == 0 })
 	for range 2 {
 		w.release(int64(0), "lock:short", "a")
 	}
@@ -37,8 +37,8 @@ func TestReleaseAfterExpiryIsZero(t *testing.T) {
 
 func TestLateReleaseLeavesTheNextHolderAlone(t *testing.T) {
 	w := newWorld(t)
-	w.lock(ok, "lock:late", "a", "100")
-	redistest.Eventually(t, 2*time.Second, "the lock is taken over", func() bool {
+	w.lock(ok, "lock:late", "a", "1000")
+	redistest.Eventually(t, 10*time.Second, "the lock is taken over", func() bool {
 		return w.do("SET", "lock:late", "b", "NX", "PX", "60000") == ok
 	})
 	w.release(int64(0), "lock:late", "a")

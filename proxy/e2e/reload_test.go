@@ -57,7 +57,7 @@ func TestRenewedCertificatesUnderLoadCostNoClientAndNoLock(t *testing.T) {
 	a.Issue("proxy")
 	r.reload(reloaded)
 	group[0].MustDo("CLIENT", "KILL", "TYPE", "normal")
-	redistest.Eventually(t, 10*time.Second, "the backend votes again", func() bool { return r.logged("state", "voter") == 6 })
+	redistest.Eventually(t, 10*time.Second, "the backend votes again", func() bool { return r.logged("state", "voter") >= 6 })
 	if code := r.proxy.Stop(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
@@ -214,7 +214,7 @@ func TestPasswordOfBackendsChangesOneBackendAfterTheOther(t *testing.T) {
 	for _, s := range group {
 		s.MustDo("CLIENT", "KILL", "TYPE", "normal")
 	}
-	redistest.Eventually(t, 10*time.Second, "all vote again", func() bool { return r.logged("state", "voter") == 10 })
+	redistest.Eventually(t, 10*time.Second, "all vote again", func() bool { return r.logged("state", "voter") >= 10 })
 	wantReply(t, holder, ok, "SET", "held", "token", "NX", "PX", "60000")
 	if strings.Contains(r.proxy.Output(), "S3cret") {
 		t.Errorf("a password is shown:\n%s", r.proxy.Output())

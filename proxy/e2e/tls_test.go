@@ -124,8 +124,8 @@ func TestCertificatesThatCantBeUsedEndTheStart(t *testing.T) {
 			writeFile(t, file, fmt.Sprintf("server.tls_cert = %q\nserver.tls_key = %q\n", cert.Cert, a.Issue("other").Key))
 			args[1] = file
 		}
-		if code, printed := runBinary(t, append([]string{"serve", "-listen", "127.0.0.1:0", "-admin", ""}, args...)...); code != 2 || !strings.Contains(printed, want) {
-			t.Errorf("%v: exit code %d, wanted 2 and %q in: %s", args, code, want, printed)
+		if code, printed := runBinary(t, append([]string{"serve", "-listen", "127.0.0.1:0", "-admin", ""}, args...)...); code != 78 || !strings.Contains(printed, want) {
+			t.Errorf("%v: exit code %d, wanted 78 and %q in: %s", args, code, want, printed)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func (c *collector) backendRows() {
 				}
 			}
 		})
-	c.add(prometheus.GaugeValue, "redlock_proxy_backend_learner_seconds", "How long the backend has had no vote although it is connected, in seconds; 0 if it has one.",
+	c.add(prometheus.GaugeValue, "redlock_proxy_backend_learner_seconds", "How long the backend has been a learner, which gets every write and has no vote, in seconds; 0 in every other state.",
 		[]string{"backend"}, func(s scrape, report func(float64, ...string)) {
 			for _, b := range s.backends {
 				seconds := 0.0

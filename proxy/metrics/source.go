@@ -25,7 +25,7 @@ type Backend struct {
 
 	Restarts     int64     // how often its run_id has changed
 	Refills      int64     // how often it has been brought up to date after a loss of memory
-	LearnerSince time.Time // when it lost its vote; zero if it has it
+	LearnerSince time.Time // zero if it is no learner
 
 	// Drift is how far its clock has moved against this process's monotonic clock
 	// within the last minutes, as far as that is certain; DriftKnown, whether that

@@ -19,7 +19,7 @@ func Text(f Facts, before *Facts) string {
 	row("BACKEND", "STATE", "FOR", "ROLE", "ROUND TRIP", "DRIFT", "RESTARTS", "REFILLS", "OWED", "LOST", "WAITING", "GRANTED", "REFUSED", "FAILED", "NOTE")
 	for _, x := range f.Backends {
 		row(x.Name, x.State, time.Duration(x.Since)*time.Second, dash(x.Role), trip(x.RoundTrip), drift(x.Drift),
-			x.Restarts, x.Refills, x.Debts, x.DebtsLost, x.Waiting, x.Granted, x.Refused, x.Failed, dash(x.Reason))
+			x.Restarts, x.Refills, x.Debts, x.DebtsLost, x.Waiting, x.Granted, x.Refused, x.Failed, dash(x.note()))
 	}
 	_ = table.Flush()
 	fmt.Fprintf(&b, "\n%s commands/s, %s locks/s; decided by a quorum in five minutes: %.2f %%\n",
@@ -38,6 +38,18 @@ func Text(f Facts, before *Facts) string {
 		b.WriteString(counts(op, f.Operations[op]))
 	}
 	return b.String()
+}
+
+// note is why a backend has no vote, and what should be mended.
+func (x Backend) note() string {
+	if len(x.Warnings) == 0 {
+		return x.Reason
+	}
+	needs := "needs a look: " + strings.Join(x.Warnings, ", ")
+	if x.Reason == "" {
+		return needs
+	}
+	return x.Reason + "; " + needs
 }
 
 func line(cells []any) string {

@@ -17,8 +17,8 @@ func facts() Facts {
 	return Facts{
 		Version: "v1", Group: "orders", Topology: "redlock", At: time.Unix(1000, 0), Uptime: 3600,
 		Backends: []Backend{
-			{Name: "10.0.0.1:6379", State: "voter", Role: "primary", RoundTrip: 0.5, Drift: &drift, Restarts: 3, Granted: 7},
-			{Name: "10.0.0.2:6379", State: "down", Reason: "connection refused", Since: 90, Debts: 4},
+			{Name: "10.0.0.1:6379", State: "voter", Role: "primary", RoundTrip: 0.5, Drift: &drift, Restarts: 3, Granted: 7, Warnings: []string{"clock", "writes"}},
+			{Name: "10.0.0.2:6379", State: "down", Reason: "connection refused", Since: 90, Debts: 4, Warnings: []string{"client_kill"}},
 		},
 		Voters: 1, Quorum: 2, Votes: "1 of 2 can vote, 2 needed, no decisions", SuccessRate: 0.5,
 		Operations: map[string]map[string]int64{"acquire": {"acquired": 10, "taken": 5}, "read": {}},
@@ -29,7 +29,7 @@ func facts() Facts {
 func TestTableSaysWhatThePageSays(t *testing.T) {
 	text := Text(facts(), nil)
 	for _, part := range []string{
-		"group orders", "up 1h0m0s", "no decisions", "10.0.0.1:6379", "-12.3 ms", "0.50 ms", "connection refused", "1m30s",
+		"group orders", "up 1h0m0s", "no decisions", "10.0.0.1:6379", "-12.3 ms", "0.50 ms", "needs a look: clock, writes\n", "connection refused; needs a look: client_kill\n", "1m30s",
 		"50.00 %", "acquire: acquired 10, taken 5\n", "limits hit: idle 2\n", "- commands/s",
 	} {
 		if !strings.Contains(text, part) {

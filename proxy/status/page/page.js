@@ -115,12 +115,14 @@ function perSecond(count) {
 }
 
 function showTiles(f) {
+  const limits = Object.entries(f.limits_hit).sort();
   const tiles = [
     tile(perSecond((x) => x.commands), "commands per second"),
     tile(perSecond((x) => sum(x.operations, "acquire", "acquired")), "locks acquired per second"),
     tile(number(100 * f.success_rate, f.success_rate < 1 ? 2 : 0) + " %", "decided by a quorum, 5 min", f.success_rate < 0.99),
     tile(number(f.clients), `clients of ${number(f.clients_max)}`),
     tile(number(f.stale_fencing_tokens), "stale numbers refused"),
+    tile(number(limits.reduce((n, [, hits]) => n + hits, 0)), "limits hit" + (limits.length ? ": " + limits.map(([name]) => name).join(", ") : "")),
     tile(number(f.log_lines_dropped), "log lines lost", f.log_lines_dropped > 0),
   ];
   if (f.replication) {
@@ -149,6 +151,7 @@ function showBackends(f) {
       make("span", { class: "wide" }, strip(f.history, (s) => s.states[i] || "none", (s) => s.states[i] || "not known")));
     const why = b.state === "voter" ? "" : `for ${span(b.state_seconds)}${b.reason ? ": " + b.reason : ""}`;
     if (why) row.append(make("span", { class: "reason" }, why));
+    if (b.warnings) row.append(make("span", { class: "reason warning" }, "needs a look: " + b.warnings.join(", ")));
     return row;
   });
   $("backends").replaceChildren(head, ...rows);
