@@ -31,7 +31,7 @@ const (
 func Causes() []Cause {
 	return []Cause{
 		CauseMultibulkLength, CauseBulkLength, CauseExpectedDollar, CauseBigLine, CauseBigCommand,
-		CauseQuotes, CauseInline, CauseUnauthenticated, CauseCrossProtocol,
+		CauseLarge, CauseQuotes, CauseInline, CauseUnauthenticated, CauseCrossProtocol,
 		CauseHandshake, CauseAuth, CauseHalfCommand, CauseIdle, CauseWriteStall,
 	}
 }
