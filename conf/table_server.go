@@ -67,7 +67,7 @@ until its ttl ends. Keep it below the time that your supervisor waits before it 
 func limitRows(t *fields, s *Server) {
 	t.number("server.max_clients", &s.MaxClients, 10_000, 1, 1_000_000,
 		`The most connections at once; the next one gets Redis's error and is closed.
-Each takes a file descriptor, so the process limit must be higher.`).live()
+Each takes a file descriptor; a log line warns where the process may not have as many.`).live()
 	t.number("server.max_args", &s.MaxArgs, 1024, 8, 65_536,
 		`The most arguments of one command, its name included. Far fewer before the login.`).live()
 	t.number("server.max_command_bytes", &s.MaxCommandBytes, 1<<20, 4<<10, 64<<20,

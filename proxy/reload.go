@@ -56,6 +56,7 @@ func (s *Server) Reload(cfg conf.Config, readFile func(string) ([]byte, error)) 
 		return nil, err
 	}
 	s.settings.Store(&cfg)
+	s.noteFiles()
 	s.scripts.change(cfg.Script.Cache, scriptLimits(cfg.Script))
 	if s.listener != nil {
 		s.noteCertificate(config)

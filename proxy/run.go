@@ -83,6 +83,7 @@ func Run(ctx context.Context, cfg conf.Config, version string, out, errs io.Writ
 		s.closeLanes()
 		return err
 	}
+	s.noteFiles()
 	if cfg.Embedded {
 		_, _ = fmt.Fprint(out, embeddedNotice(addr.String()))
 	}

@@ -51,5 +51,12 @@
 // an array; and a whole command has a size limit of its own. And a POST or Host:
 // does not take away the replies of the commands before it, which in Redis it may.
 //
+// # What it does not limit
+//
+// Connections of one address: behind a translation of addresses that is everybody.
+// Guesses of the password: each costs its client a round trip and no more, as in Redis;
+// a password for programs can be long. TLS handshakes under way: each has its time limit,
+// and is one of the clients that are counted.
+//
 // The package knows nothing of commands, replies, users or backends.
 package guard
