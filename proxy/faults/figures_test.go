@@ -64,16 +64,16 @@ var (
 // may happen to them, each time in the middle of work.
 func TestAnyTwoOfFiveInTroubleCostNothing(t *testing.T) {
 	g := newGroup(t)
-	machine := watchMachine(t)
+	machine := redistest.WatchMachine(t)
 	ops, failed, again := 0, []string{}, 0
 	var slowest time.Duration
 	for _, trouble := range []trouble{killed, frozen, cutOff, emptied, slowed} {
 		for a := range 5 {
 			for b := range a {
-				machine.stoodStill()
+				machine.StoodStill()
 				l := g.work(t, trouble, a, b)
 				// What a machine that stood still has spoilt says nothing of the proxy.
-				for try := 1; try < 8 && l.spoilt() && machine.stoodStill(); try++ {
+				for try := 1; try < 8 && l.spoilt() && machine.StoodStill(); try++ {
 					l = g.work(t, trouble, a, b)
 					again++
 				}

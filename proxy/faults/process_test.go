@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -103,36 +102,3 @@ func wantNoLeak(t *testing.T, p *redistest.Proxy, addrs []string, args ...string
 	}
 	return leakedFiles, leakedGoroutines
 }
-
-// machine watches whether the machine itself stands still: where a processor is not to
-// be had for long, nothing keeps its time limits.
-type machine struct{ still atomic.Int64 }
-
-// watchMachine watches until the test ends.
-func watchMachine(t *testing.T) *machine {
-	t.Helper()
-	const tick, tolerable = 5 * time.Millisecond, 25 * time.Millisecond
-	m := &machine{}
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for last := time.Now(); ; last = time.Now() {
-			select {
-			case <-stop:
-				return
-			case <-time.After(tick):
-			}
-			if late := time.Since(last) - tick; late > tolerable {
-				m.still.Add(1)
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		close(stop)
-		<-stopped
-	})
-	return m
-}
-
-// stoodStill tells whether the machine stood still since the last call.
-func (m *machine) stoodStill() bool { return m.still.Swap(0) > 0 }
