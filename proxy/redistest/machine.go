@@ -8,7 +8,10 @@ import (
 
 // Machine watches whether the machine itself stands still: where a processor is not to
 // be had for long, nothing keeps its time limits.
-type Machine struct{ still atomic.Int64 }
+type Machine struct {
+	still atomic.Int64 // how often
+	late  atomic.Int64 // nanoseconds
+}
 
 // WatchMachine watches until the test ends.
 func WatchMachine(tb testing.TB) *Machine {
@@ -24,7 +27,11 @@ func WatchMachine(tb testing.TB) *Machine {
 				return
 			case <-time.After(tick):
 			}
-			if late := time.Since(last) - tick; late > tolerable {
+			late := time.Since(last) - tick
+			if late > tick {
+				m.late.Add(int64(late))
+			}
+			if late > tolerable {
 				m.still.Add(1)
 			}
 		}
@@ -38,3 +45,7 @@ func WatchMachine(tb testing.TB) *Machine {
 
 // StoodStill tells whether the machine stood still since the last call.
 func (m *Machine) StoodStill() bool { return m.still.Swap(0) > 0 }
+
+// Late is how long, since the watch began, this process had to wait for a processor that
+// it was due: what passes between two calls is not to be blamed on anybody else.
+func (m *Machine) Late() time.Duration { return time.Duration(m.late.Load()) }
