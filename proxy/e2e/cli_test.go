@@ -17,7 +17,7 @@ import (
 // expected output is Redis's, and against the proxy.
 func onBoth(t *testing.T, scenario func(t *testing.T, addr string)) {
 	t.Run("one Redis", func(t *testing.T) { scenario(t, redistest.Start(t).Addr()) })
-	t.Run("proxy", func(t *testing.T) { scenario(t, newWorld(t).proxy.Addr()) })
+	t.Run("proxy", func(t *testing.T) { scenario(t, newWorld(t, redistest.Patient(t)...).proxy.Addr()) })
 }
 
 // cli runs redis-cli with formatted output, and returns what it printed.

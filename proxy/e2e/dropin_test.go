@@ -140,7 +140,7 @@ func TestDigestsOutliveBackendsAndNotTheProxy(t *testing.T) {
 }
 
 func TestScriptsAreKeptWithoutABackend(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, redistest.Patient(t)...)
 	for _, s := range w.backends {
 		s.Kill()
 	}

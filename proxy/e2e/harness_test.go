@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,17 @@ func newRelayedWorld(t *testing.T, extraArgs ...string) *world {
 	w.relays, w.addrs = redistest.NewRelays(t, w.backends.Addrs())
 	w.start(extraArgs...)
 	return w
+}
+
+// quickToStart makes arguments as redistest.Patient does, with the default limit for
+// connecting: a start waits for it where a backend is silent.
+func quickToStart(t *testing.T) []string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "proxy.toml")
+	if err := os.WriteFile(file, []byte("[server]\nanswer_within = \"4s\"\n[lane]\nvote = \"1900ms\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"-config", file}
 }
 
 func (w *world) start(extraArgs ...string) {

@@ -32,7 +32,7 @@ func useLock(w *world, key string) {
 }
 
 func TestTwoStoppedBackendsChangeNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, redistest.Patient(t)...)
 	w.backends[0].Kill()
 	w.backends[3].Kill()
 	useLock(w, "lock:killed")
@@ -40,7 +40,7 @@ func TestTwoStoppedBackendsChangeNothing(t *testing.T) {
 }
 
 func TestTwoPausedBackendsChangeNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, redistest.Patient(t)...)
 	w.backends[1].Pause()
 	w.backends[2].Pause()
 	useLock(w, "lock:paused")
@@ -50,7 +50,7 @@ func TestTwoPausedBackendsChangeNothing(t *testing.T) {
 }
 
 func TestOutageIsAnErrorAndNeverALock(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, redistest.Patient(t)...)
 	w.lock(ok, "lock:held", "a", "60000")
 	for _, s := range w.backends[:3] {
 		s.Kill()
@@ -71,7 +71,7 @@ func TestOutageIsAnErrorAndNeverALock(t *testing.T) {
 }
 
 func TestPausedMajorityIsAnErrorAndItsLateWritesAreUndone(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, redistest.Patient(t)...)
 	for _, s := range w.backends[:3] {
 		s.Pause()
 	}
@@ -86,7 +86,7 @@ func TestPausedMajorityIsAnErrorAndItsLateWritesAreUndone(t *testing.T) {
 }
 
 func TestTakenLockIsNilAndNoError(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, redistest.Patient(t)...)
 	for _, s := range w.backends[:3] {
 		s.MustDo("SET", "lock:planted", "other", "PX", "60000")
 	}
@@ -96,12 +96,13 @@ func TestTakenLockIsNilAndNoError(t *testing.T) {
 }
 
 func TestQuorumIsCountedOverAllConfiguredBackends(t *testing.T) {
-	w := newRelayedWorld(t)
+	args := quickToStart(t)
+	w := newRelayedWorld(t, args...)
 	w.proxy.Stop()
 	w.relays[3].Refuse()
 	w.relays[4].Refuse()
 	w.backends[2].Pause()
-	w.proxy = redistest.StartProxy(t, w.addrs)
+	w.proxy = redistest.StartProxy(t, w.addrs, args...)
 	w.wantUnavailable("SET", "lock:two", "a", "NX", "PX", "5000")
 	w.gone(w.backends[:2], "lock:two")
 
@@ -122,7 +123,7 @@ func TestQuorumIsCountedOverAllConfiguredBackends(t *testing.T) {
 }
 
 func TestBelowQuorumNothingHangsOrSpins(t *testing.T) {
-	w := newRelayedWorld(t)
+	w := newRelayedWorld(t, redistest.Patient(t)...)
 	dead := w.relays[:3]
 	for _, r := range dead {
 		r.Reject()

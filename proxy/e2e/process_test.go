@@ -12,11 +12,11 @@ import (
 )
 
 func TestShutdownAnswersWhatWasStartedOrLeavesNothing(t *testing.T) {
-	w := newRelayedWorld(t)
+	w := newRelayedWorld(t, redistest.Patient(t)...)
 	const clients = 100
 	seen := w.backends[0].Monitor()
 	for _, r := range w.relays {
-		r.Delay(40*time.Millisecond, redistest.Replies) // two of them are within the limit for a vote
+		r.Delay(40*time.Millisecond, redistest.Replies)
 	}
 	conns := make([]*redistest.Client, clients)
 	for i := range conns {
@@ -25,7 +25,7 @@ func TestShutdownAnswersWhatWasStartedOrLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	redistest.Eventually(t, time.Second, "all SETs are under way", func() bool {
+	redistest.Eventually(t, 5*time.Second, "all SETs are under way", func() bool {
 		n := 0
 		for _, s := range seen.Commands() {
 			if s.Args[0] == "SET" && strings.HasPrefix(s.Args[1], "lock:") {
@@ -70,7 +70,7 @@ func TestIdleProxyStopsAtOnce(t *testing.T) {
 
 // A lock without a ttl that a killed proxy left on a minority stays there, and is nobody's.
 func TestLeftoversWithoutATTLAreNobodysAndGoWithDEL(t *testing.T) {
-	w := newRelayedWorld(t)
+	w := newRelayedWorld(t, redistest.Patient(t)...)
 	for _, r := range w.relays[:3] {
 		r.BlackHole()
 	}
@@ -82,7 +82,7 @@ func TestLeftoversWithoutATTLAreNobodysAndGoWithDEL(t *testing.T) {
 	for _, r := range w.relays {
 		r.Pass()
 	}
-	w.start()
+	w.start(redistest.Patient(t)...)
 	w.want(nil, "GET", "lock:lasting")
 	w.want(int64(1), "SETNX", "lock:lasting", "b")
 	w.want("b", "GET", "lock:lasting")
@@ -95,10 +95,10 @@ func TestLeftoversWithoutATTLAreNobodysAndGoWithDEL(t *testing.T) {
 }
 
 func TestKilledProxyIsReplacedWithoutAnyState(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, redistest.Patient(t)...)
 	w.lock(ok, "lock:held", "a", "60000")
 	w.proxy.Kill()
-	w.start()
+	w.start(redistest.Patient(t)...)
 	w.lock(nil, "lock:held", "b", "60000")
 	w.want("a", "GET", "lock:held")
 	w.release(int64(1), "lock:held", "a")

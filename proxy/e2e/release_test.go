@@ -8,11 +8,11 @@ import (
 )
 
 func TestReleaseCountsWhereTheLockStillIs(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, redistest.Patient(t)...)
 	for lost, wanted := range []int64{1, 1, 1, 0, 0} {
 		key := lockName(lost)
 		w.lock(ok, key, "a", "60000")
-		redistest.Eventually(t, time.Second, "all five hold the lock", func() bool { return w.backends.Holding(key) == 5 })
+		redistest.Eventually(t, 5*time.Second, "all five hold the lock", func() bool { return w.backends.Holding(key) == 5 })
 		for _, s := range w.backends[:lost] {
 			s.MustDo("DEL", key)
 		}
@@ -22,7 +22,7 @@ func TestReleaseCountsWhereTheLockStillIs(t *testing.T) {
 }
 
 func TestReleaseAfterExpiryIsZero(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, redistest.Patient(t)...)
 	w.lock(ok, "lock:short", "a", "1000")
 	redistest.Eventually(t, 10*time.Second, "the lock expires", func() bool { return w.backends.Holding("lock:short") == 0 })
 	for range 2 {
@@ -36,7 +36,7 @@ func TestReleaseAfterExpiryIsZero(t *testing.T) {
 }
 
 func TestLateReleaseLeavesTheNextHolderAlone(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, redistest.Patient(t)...)
 	w.lock(ok, "lock:late", "a", "1000")
 	redistest.Eventually(t, 10*time.Second, "the lock is taken over", func() bool {
 		return w.do("SET", "lock:late", "b", "NX", "PX", "60000") == ok
@@ -58,7 +58,7 @@ func TestReleaseWithoutQuorumIsAnErrorAndIsMadeGood(t *testing.T) {
 		"connections break":     (*redistest.Relay).Refuse,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newRelayedWorld(t)
+			w := newRelayedWorld(t, redistest.Patient(t)...)
 			w.lock(ok, "lock:cut", "a", "60000")
 			for _, r := range w.relays[:3] {
 				cut(r)
@@ -68,10 +68,10 @@ func TestReleaseWithoutQuorumIsAnErrorAndIsMadeGood(t *testing.T) {
 			for _, r := range w.relays[:3] {
 				r.Pass()
 			}
-			redistest.Eventually(t, 2*time.Second, "the next client gets the lock", func() bool {
+			redistest.Eventually(t, 5*time.Second, "the next client gets the lock", func() bool {
 				return w.do("SET", "lock:cut", "b", "NX", "PX", "60000") == ok
 			})
-			redistest.Eventually(t, 2*time.Second, "no backend keeps the released lock", func() bool {
+			redistest.Eventually(t, 5*time.Second, "no backend keeps the released lock", func() bool {
 				for _, s := range w.backends {
 					if holds(s, "lock:cut", "a") {
 						return false

@@ -11,21 +11,30 @@ import (
 
 func TestTimedOutSetDoesNotOutliveItsUndo(t *testing.T) {
 	w := newWorld(t)
+	machine := redistest.WatchMachine(t)
 	paused := w.backends[2]
 	seen := paused.Monitor()
-	const rounds = 20
-	keys := make([]string, rounds)
-	for i := range keys {
-		keys[i] = lockName(i)
+	const rounds = 100
+	var keys []string
+	for refused, i := 0, 0; refused < rounds; i++ {
+		key := lockName(i)
+		keys = append(keys, key)
 		for _, n := range []int{0, 1, 3} {
-			w.backends[n].MustDo("SET", keys[i], "other", "PX", "60000")
+			w.backends[n].MustDo("SET", key, "other", "PX", "60000")
 		}
+		machine.StoodStill()
 		paused.Pause()
-		w.lock(nil, keys[i], "a", "30000")
+		reply, err := w.proxy.Do("SET", key, "a", "NX", "PX", "30000")
 		// The longer it stays away the more of the undo is under way.
-		time.Sleep(time.Duration(i) * 10 * time.Millisecond)
+		time.Sleep(time.Duration(i%21) * 10 * time.Millisecond)
 		paused.Resume()
 		w.awaitVotes(w.proxy, w.backends...)
+		switch {
+		case err == nil && reply == nil:
+			refused++
+		case err != nil || reply == ok || !machine.StoodStill() || i >= 2*rounds:
+			t.Fatalf("round %d: %v, %v", i, reply, err)
+		}
 	}
 	w.gone(redistest.Group{paused, w.backends[4]}, keys...)
 	sent := 0
@@ -38,13 +47,13 @@ func TestTimedOutSetDoesNotOutliveItsUndo(t *testing.T) {
 	}
 	// Where it was paused in the middle of a look at the idle connection, it is known not
 	// to answer, and is sent nothing.
-	if sent < rounds/2 {
-		t.Errorf("the paused backend was sent %d of %d SETs: the test shows nothing", sent, rounds)
+	if 10*sent < 9*len(keys) {
+		t.Errorf("the paused backend was sent %d of %d SETs: the test shows nothing", sent, len(keys))
 	}
 }
 
 func TestLostReplyIsNotResent(t *testing.T) {
-	w := newRelayedWorld(t)
+	w := newRelayedWorld(t, redistest.Patient(t)...)
 	seen := w.backends[1].Monitor()
 	w.relays[1].ForwardThenClose("lost-reply")
 
@@ -92,7 +101,7 @@ func TestRefusedWriteIsNotResent(t *testing.T) {
 }
 
 func TestLostReplyIsNoGrant(t *testing.T) {
-	w := newRelayedWorld(t)
+	w := newRelayedWorld(t, redistest.Patient(t)...)
 	for _, r := range w.relays[:3] {
 		r.ForwardThenClose("lost-reply")
 	}
@@ -143,7 +152,7 @@ func TestLockOfAVanishedClientIsGivenBack(t *testing.T) {
 }
 
 func TestForeignDataIsNotTouched(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, redistest.Patient(t)...)
 	for _, s := range w.backends[:3] {
 		s.MustDo("LPUSH", "list", "x")
 	}

@@ -39,7 +39,7 @@ func TestTimeLeftIsWhatAMajorityStillGives(t *testing.T) {
 }
 
 func TestExtensionOfUnknownOutcomeLeavesTheLock(t *testing.T) {
-	w := newRelayedWorld(t)
+	w := newRelayedWorld(t, redistest.Patient(t)...)
 	w.lock(ok, "lock:long", "a", "30000")
 	redistest.Eventually(t, 2*time.Second, "all five hold the lock", func() bool { return w.backends.Holding("lock:long") == 5 })
 	w.relays[1].Refuse()

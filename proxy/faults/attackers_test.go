@@ -81,12 +81,11 @@ func array(args ...string) string { return string(redistest.Encode(args...)) }
 
 // hugeThenSilent sends a huge command, some clients after the others, and keeps quiet
 // when it has its reply: nothing may be kept for it.
-func hugeThenSilent(c net.Conn, number int, until time.Time) error {
-	time.Sleep(time.Duration(number) * 5 * time.Millisecond)
-	if _, err := io.WriteString(c, array("SET", "k", strings.Repeat("x", 500_000), "NX")); err != nil {
-		return err
+func hugeThenSilent(huge string) func(net.Conn, int, time.Time) error {
+	return func(c net.Conn, number int, until time.Time) error {
+		time.Sleep(time.Duration(number) * 5 * time.Millisecond)
+		return after(huge, wait)(c, number, until)
 	}
-	return wait(c, number, until)
 }
 
 // manyScripts are all different, so that each is compiled and kept.
@@ -115,6 +114,28 @@ func garbage(c net.Conn, number int, until time.Time) error {
 		time.Sleep(time.Millisecond)
 	}
 	return nil
+}
+
+// strangers try to log in, and send what is large before they are in. Who is cut off
+// comes again.
+func strangers(huge string) func(net.Conn, int, time.Time) error {
+	texts := []string{
+		array("AUTH", "wrong"), array("HELLO", "3", "AUTH", "default", "wrong"),
+		array("AUTH", huge), array("HELLO", "3", "AUTH", "default", huge), array("SET", "k", huge, "NX"),
+	}
+	return func(c net.Conn, number int, until time.Time) error {
+		try := reading(again(texts[number%len(texts)], 5*time.Millisecond))
+		_ = try(c, number, until)
+		for time.Now().Before(until) {
+			next, err := net.DialTimeout("tcp", c.RemoteAddr().String(), time.Second)
+			if err != nil {
+				return err
+			}
+			_ = next.SetDeadline(until.Add(time.Second))
+			_ = try(next, number, until)
+		}
+		return nil
+	}
 }
 
 // resets opens connection after connection and resets each in the middle of a SET.

@@ -63,19 +63,22 @@ var (
 // TestAnyTwoOfFiveInTroubleCostNothing goes through all pairs of backends and all that
 // may happen to them, each time in the middle of work.
 func TestAnyTwoOfFiveInTroubleCostNothing(t *testing.T) {
-	g := newGroup(t)
-	machine := watchMachine(t)
-	ops, failed, again := 0, []string{}, 0
+	g := newGroup(t, profiled(t, "")...)
+	machine := redistest.WatchMachine(t)
+	ops, failed := 0, []string{}
 	var slowest time.Duration
+	// What a machine that stood still has spoilt says nothing of the proxy. How often that
+	// happens is the machine's affair, so there is no bound on it; but what it came to is
+	// shown: a fault of the proxy's own would go on to fail where others are only late.
+	again, dropped, slowestDropped := 0, 0, time.Duration(0)
 	for _, trouble := range []trouble{killed, frozen, cutOff, emptied, slowed} {
 		for a := range 5 {
 			for b := range a {
-				machine.stoodStill()
+				machine.StoodStill()
 				l := g.work(t, trouble, a, b)
-				// What a machine that stood still has spoilt says nothing of the proxy.
-				for try := 1; try < 8 && l.spoilt() && machine.stoodStill(); try++ {
+				for try := 1; try < 8 && l.spoilt() && machine.StoodStill(); try++ {
+					again, dropped, slowestDropped = again+1, dropped+len(l.failed), max(slowestDropped, l.slowest)
 					l = g.work(t, trouble, a, b)
-					again++
 				}
 				ops += l.ops
 				slowest = max(slowest, l.slowest)
@@ -85,15 +88,17 @@ func TestAnyTwoOfFiveInTroubleCostNothing(t *testing.T) {
 			}
 		}
 	}
-	faults.Figure(t, "any two of five backends killed, frozen, cut off, emptied or slowed: %d of %d operations failed, the slowest took %s (%d of 50 pairs again, for the machine's sake)",
-		len(failed), ops, slowest.Round(time.Millisecond), again)
+	faults.Figure(t, "any two of five backends killed, frozen, cut off, emptied or slowed: %d of %d operations failed, the slowest took %s",
+		len(failed), ops, slowest.Round(time.Millisecond))
+	faults.Figure(t, "left out of that, since the machine stood still meanwhile: %d runs of 50 pairs, with %d failed operations, the slowest of %s",
+		again, dropped, slowestDropped.Round(time.Millisecond))
 	if 1000*len(failed) > ops {
 		t.Errorf("more than one in a thousand: %q", failed[:min(len(failed), 20)])
 	}
 	if slowest > slowestAnswer {
 		t.Errorf("the slowest operation took %s", slowest)
 	}
-	leakedFiles, leakedGoroutines := wantNoLeak(t, g.proxy, g.addrs)
+	leakedFiles, leakedGoroutines := wantNoLeak(t, g.proxy, g.addrs, g.args...)
 	faults.Figure(t, "left over after that run: %d file descriptors, %d goroutines", leakedFiles, leakedGoroutines)
 }
 
@@ -118,61 +123,83 @@ func (g *group) work(t *testing.T, trouble trouble, a, b int) *load {
 	return l
 }
 
+// An outage is what came of three backends in trouble.
+type outage struct {
+	median, slowest time.Duration // of the errors
+	back, voted     time.Duration // to the first lock, from the third's return, and from when it voted
+}
+
+// tooSlow tells whether something took too long; soon is for the first lock after the
+// third is back, which includes what a refill takes.
+func (o outage) tooSlow(soon time.Duration) bool {
+	return o.median > 20*time.Millisecond || o.slowest > slowestAnswer || o.back > soon || o.voted > time.Second
+}
+
 func TestThreeDownAreErrorsUntilTheThirdIsBack(t *testing.T) {
 	for _, trouble := range []trouble{killed, frozen, cutOff, refusing} {
 		t.Run(trouble.name, func(t *testing.T) {
-			needed, soon, args := 1, time.Second, []string(nil)
+			needed, soon, maxTTL := 1, time.Second, 24*time.Hour
 			if trouble.name == killed.name {
 				// Three that were restarted can't be trusted to have forgotten nothing, nor
 				// be refilled by the other two: they wait until the longest lock is over.
-				needed, soon, args = 3, 4*time.Second, settings(t, "[group]\nmax_ttl = \"1s\"\n")
+				needed, soon, maxTTL = 3, 4*time.Second, time.Second
 			}
-			g := newGroup(t, args...)
-			for b := range 3 {
-				trouble.begin(g, b)
+			g := newGroup(t, profiled(t, fmt.Sprintf("[group]\nmax_ttl = %q\n", maxTTL))...)
+			machine := redistest.WatchMachine(t)
+			o := g.threeDown(t, trouble, needed)
+			for try := 1; try < 4 && o.tooSlow(soon) && machine.StoodStill(); try++ {
+				o = g.threeDown(t, trouble, needed)
 			}
-			var times []time.Duration
-			ask := func(args ...string) any {
-				t.Helper()
-				start := time.Now()
-				reply, err := g.proxy.Do(args...)
-				if err != nil {
-					t.Fatalf("%s: %v", args[0], err)
-				}
-				times = append(times, time.Since(start))
-				return reply
-			}
-			for i := range 20 {
-				for _, args := range [][]string{
-					{"SET", fmt.Sprint("lock:", i), "a", "NX", "PX", "1000"}, {"INCR", "fence"},
-					{"GET", "lock:0"}, {"EVAL", releaseScript, "1", "lock:0", "a"},
-				} {
-					reply := ask(args...)
-					if e, isError := reply.(redistest.Error); !isError || e.Code() != "UNAVAILABLE" {
-						t.Errorf("%s with three backends %s: %v", args[0], trouble.name, reply)
-					}
-				}
-			}
-			slices.Sort(times)
-			median, slowest := times[len(times)/2], times[len(times)-1]
-			for b := range needed {
-				trouble.over(g, b)
-			}
-			start := time.Now()
-			redistest.Eventually(t, 10*time.Second, "a lock after the third is back", func() bool {
-				reply, err := g.proxy.Do("SET", "lock:back", "a", "NX", "PX", "1000")
-				return err == nil && reply == ok
-			})
-			back := time.Since(start)
-			for b := needed; b < 3; b++ {
-				trouble.over(g, b)
-			}
-			faults.Figure(t, "three of five backends %s: errors after %s, the slowest after %s; the first lock %s after the third was back",
-				trouble.name, median.Round(10*time.Microsecond), slowest.Round(time.Millisecond), back.Round(time.Millisecond))
-			if median > 20*time.Millisecond || slowest > slowestAnswer || back > soon {
+			faults.Figure(t, "three of five backends %s, max_ttl %s: errors after %s, the slowest after %s; the first lock %s after the third was back, %s after it voted again",
+				trouble.name, maxTTL, o.median.Round(10*time.Microsecond), o.slowest.Round(time.Millisecond), o.back.Round(time.Millisecond), o.voted.Round(time.Millisecond))
+			if o.tooSlow(soon) {
 				t.Error("too slow")
 			}
-			awaitVoters(t, g.proxy, 5)
+			wantNoLeak(t, g.proxy, g.addrs, g.args...)
 		})
 	}
+}
+
+// threeDown gets three backends into trouble, asks in vain, and lets as many be over it
+// as are needed for a lock. All vote again afterwards.
+func (g *group) threeDown(t *testing.T, trouble trouble, needed int) (o outage) {
+	t.Helper()
+	for b := range 3 {
+		trouble.begin(g, b)
+	}
+	var times []time.Duration
+	for i := range 20 {
+		for _, args := range [][]string{
+			{"SET", fmt.Sprint("lock:", i), "a", "NX", "PX", "1000"}, {"INCR", "fence"},
+			{"GET", "lock:0"}, {"EVAL", releaseScript, "1", "lock:0", "a"},
+		} {
+			start := time.Now()
+			g.wantError(t, "UNAVAILABLE", args...)
+			times = append(times, time.Since(start))
+		}
+	}
+	slices.Sort(times)
+	o.median, o.slowest = times[len(times)/2], times[len(times)-1]
+	for b := range needed {
+		trouble.over(g, b)
+	}
+	back, key := time.Now(), fmt.Sprint("lock:back:", g.runs)
+	g.runs++
+	var voted time.Time
+	redistest.Eventually(t, 10*time.Second, "a lock after the third is back", func() bool {
+		if voted.IsZero() && g.proxy.Voters() >= 3 {
+			voted = time.Now()
+		}
+		reply, err := g.proxy.Do("SET", key, "a", "NX", "PX", "1000")
+		return err == nil && reply == ok
+	})
+	o.back = time.Since(back)
+	if !voted.IsZero() { // else it began to vote between the two questions
+		o.voted = time.Since(voted)
+	}
+	for b := needed; b < 3; b++ {
+		trouble.over(g, b)
+	}
+	awaitVoters(t, g.proxy, 5)
+	return o
 }

@@ -59,14 +59,14 @@ func TestOpenHandshakesHinderNobodyAndEnd(t *testing.T) {
 	backends := redistest.StartGroup(t, 5)
 	config := limits + fmt.Sprintf("tls_cert = %q\ntls_key = %q\n", cert, key)
 	p := redistest.StartRelease(t, backends.Addrs(), settings(t, config)...)
-	before := files(t, p)
+	before := faults.Files(t, p)
 	stopped := make(chan map[string]int)
 	go func() {
 		// The head of a record that would hold a ClientHello, and no more.
 		a := attack{clients: attackers, do: after("\x16\x03\x01\x02\x00\x01", wait)}
 		stopped <- a.strike(t, p)
 	}()
-	redistest.Eventually(t, 5*time.Second, "the handshakes are open", func() bool { return files(t, p) > before+attackers/2 })
+	redistest.Eventually(t, 5*time.Second, "the handshakes are open", func() bool { return faults.Files(t, p) > before+attackers/2 })
 	conn, err := tls.Dial("tcp", p.Addr(), &tls.Config{RootCAs: roots})
 	if err != nil {
 		t.Fatal(err)
@@ -86,5 +86,5 @@ func TestOpenHandshakesHinderNobodyAndEnd(t *testing.T) {
 		t.Error("handshakes that stayed open, or too much memory")
 	}
 	_ = conn.Close()
-	redistest.Eventually(t, 5*time.Second, "the attackers' files are closed", func() bool { return files(t, p) <= before })
+	redistest.Eventually(t, 5*time.Second, "the attackers' files are closed", func() bool { return faults.Files(t, p) <= before })
 }

@@ -27,14 +27,17 @@ func awaitVoters(t *testing.T, p *redistest.Proxy, n int) {
 // load is clients that each go through the life of a lock again and again, on keys of
 // their own, and draw numbers.
 type load struct {
-	addr string
-	name string // of the keys
+	addr     string
+	password string             // "" for none
+	name     string             // of the keys
+	machine  *redistest.Machine // nil for none
 
 	mu      sync.Mutex
 	cycles  int
 	ops     int
 	failed  []string // what did not succeed, and why
 	slowest time.Duration
+	excused time.Duration // the slowest, without what it waited for the machine alone
 }
 
 // start lets n clients work until stop is called, which waits for them.
@@ -53,10 +56,16 @@ func (l *load) start(n int) (stop func()) {
 func (l *load) client(name string, stop <-chan struct{}) {
 	c, err := redistest.Dial(l.addr)
 	if err != nil {
-		l.note(0, err.Error())
+		l.note(0, 0, err.Error())
 		return
 	}
 	defer func() { _ = c.Close() }()
+	if l.password != "" {
+		if reply, err := c.Do("AUTH", l.password); err != nil || reply != ok {
+			l.note(0, 0, fmt.Sprintf("AUTH: %v, %v", reply, err))
+			return
+		}
+	}
 	last := int64(0) // number drawn
 	for i := 1; ; i++ {
 		select {
@@ -75,9 +84,10 @@ func (l *load) client(name string, stop <-chan struct{}) {
 			{last + 1, []string{"INCR", name + ":fence"}},
 			{int64(1), []string{"EVAL", releaseScript, "1", key, "a"}},
 		} {
-			start := time.Now()
+			start, late := time.Now(), l.late()
 			reply, err := c.Do(step.command...)
 			took := time.Since(start)
+			late = l.late() - late
 			complaint := ""
 			if err != nil || reply != step.wanted {
 				complaint = fmt.Sprintf("%s: %v, %v", step.command[0], reply, err)
@@ -85,7 +95,7 @@ func (l *load) client(name string, stop <-chan struct{}) {
 			if number, isNumber := reply.(int64); isNumber && step.command[0] == "INCR" && number > last {
 				complaint, last = "", number // numbers may be left out
 			}
-			l.note(took, complaint)
+			l.note(took, late, complaint)
 			if err != nil {
 				return
 			}
@@ -99,11 +109,18 @@ func (l *load) client(name string, stop <-chan struct{}) {
 	}
 }
 
-func (l *load) note(took time.Duration, complaint string) {
+func (l *load) late() time.Duration {
+	if l.machine == nil {
+		return 0
+	}
+	return l.machine.Late()
+}
+
+func (l *load) note(took, late time.Duration, complaint string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ops++
-	l.slowest = max(l.slowest, took)
+	l.slowest, l.excused = max(l.slowest, took), max(l.excused, took-late)
 	if complaint != "" {
 		l.failed = append(l.failed, complaint)
 	}
@@ -118,6 +135,13 @@ func (l *load) done() int {
 		return 1 << 30
 	}
 	return l.cycles
+}
+
+// answered is how many operations have ended, well or not.
+func (l *load) answered() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ops
 }
 
 // spoilt tells whether the work was not as it should be.

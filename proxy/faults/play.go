@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"redlockproxy/proxy/faults/history"
+	"redlockproxy/proxy/redistest"
 )
 
 // Story is what came of a plan.
@@ -60,6 +61,7 @@ func Play(tb testing.TB, plan Plan) Story {
 	healed := s.record.Now()
 	each((*client).finish)
 	s.settle(healed)
+	s.wantNoLeak()
 	ops := s.record.Ops()
 	s.complain(history.Check(ops)...)
 	if plan.Memory == Kept {
@@ -93,6 +95,15 @@ func (s *story) fail() {
 	}
 }
 
+// orphanTime is how long what nobody accounts for may take to go, on a machine that is
+// busy with other histories. Without an undo, an orphan of longTTL stays for longer, also
+// where the clients have worked and all has healed in as much time as they may take.
+const orphanTime = longTTL - workTime - healTime - time.Second
+
+// leakSeeds is of how many histories one waits until its proxies have settled. That takes
+// three times as long as the history itself: see settleTime.
+const leakSeeds = 5
+
 // settle waits until nothing is left on the backends that can't be accounted for, and
 // complains of what stays.
 func (s *story) settle(healed time.Duration) {
@@ -100,7 +111,7 @@ func (s *story) settle(healed time.Duration) {
 	// What a killed proxy owed to backends stays for its ttl.
 	forgiving := s.plan.has(KillProxy) || s.plan.Memory == Lost
 	grace := s.plan.Grace()
-	within := time.Second
+	within := orphanTime
 	if s.plan.TTL != longTTL {
 		within += s.plan.TTL + grace
 	}
@@ -113,6 +124,22 @@ func (s *story) settle(healed time.Duration) {
 		}
 	}
 	s.complain(orphans...)
+}
+
+// wantNoLeak complains if one of the proxies has more files or goroutines than a fresh one.
+func (s *story) wantNoLeak() {
+	s.tb.Helper()
+	if s.plan.Seed%leakSeeds != 0 {
+		return
+	}
+	fresh := s.newProxy(s.proxies[0])
+	redistest.Eventually(s.tb, healTime, "a fresh proxy counts on all backends", func() bool { return fresh.Voters() == Backends })
+	var used []*redistest.Proxy
+	for _, n := range s.proxies {
+		used = append(used, n.process())
+	}
+	_, _, complaints := Leaks(s.tb, fresh, used...)
+	s.complain(complaints...)
 }
 
 // Report is the whole story, for whoever has to find out what went wrong.

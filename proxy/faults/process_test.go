@@ -6,11 +6,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
 
+	"redlockproxy/proxy/faults"
 	"redlockproxy/proxy/redistest"
 )
 
@@ -22,32 +20,6 @@ func settings(t *testing.T, text string) []string {
 		t.Fatal(err)
 	}
 	return []string{"-config", path}
-}
-
-// files is how many file descriptors the proxy has open.
-func files(t *testing.T, p *redistest.Proxy) int {
-	t.Helper()
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(entries)
-}
-
-// fileNames are what the proxy's file descriptors stand for.
-func fileNames(t *testing.T, p *redistest.Proxy) (names []string) {
-	t.Helper()
-	dir := fmt.Sprintf("/proc/%d/fd", p.PID())
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if name, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil { // else it was closed meanwhile
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // peakMemory is the most memory that the proxy has had since its start, in bytes.
@@ -70,69 +42,21 @@ func peakMemory(t *testing.T, p *redistest.Proxy) int64 {
 	return 0
 }
 
-// goroutines ends the proxy and counts the goroutines that it had: a Go program that
-// gets SIGQUIT prints them all. The runtime's own don't count; they come and go.
-func goroutines(t *testing.T, p *redistest.Proxy) int {
+// profiled are settings for a proxy that wantNoLeak is to look at.
+func profiled(t *testing.T, text string) []string {
 	t.Helper()
-	p.Signal(syscall.SIGQUIT)
-	redistest.Eventually(t, 10*time.Second, "the proxy ends with a list of its goroutines", func() bool { return !p.Running() })
-	n := strings.Count(p.Output(), "\ncreated by ") - strings.Count(p.Output(), "\ncreated by runtime.")
-	if n < 5 { // one for each backend, to begin with
-		t.Fatalf("only %d goroutines in the list", n)
-	}
-	return n
+	return append(settings(t, faults.Profiled+text), faults.ProfiledArgs()...)
 }
 
-// wantNoLeak ends the proxy after a run and checks that it has no more open files and
-// goroutines than a fresh one in front of the same backends.
+// wantNoLeak checks that a proxy has no more open files and goroutines after a run than a
+// fresh one in front of the same backends. It was started as profiled.
 func wantNoLeak(t *testing.T, p *redistest.Proxy, addrs []string, args ...string) (leakedFiles, leakedGoroutines int) {
 	t.Helper()
 	fresh := redistest.StartRelease(t, addrs, args...)
 	awaitVoters(t, fresh, len(addrs))
-	wanted := files(t, fresh)
-	// Connections of clients that have gone, and of backends that were, take a moment.
-	for end := time.Now().Add(10 * time.Second); files(t, p) > wanted && time.Now().Before(end); {
-		time.Sleep(20 * time.Millisecond)
-	}
-	if leakedFiles = max(files(t, p)-wanted, 0); leakedFiles > 0 {
-		t.Errorf("%d more files than a fresh proxy has: %q, and not %q", leakedFiles, fileNames(t, p), fileNames(t, fresh))
-	}
-	leakedGoroutines = max(goroutines(t, p)-goroutines(t, fresh), 0)
-	if leakedGoroutines > 0 {
-		t.Errorf("%d more goroutines than a fresh proxy has", leakedGoroutines)
+	leakedFiles, leakedGoroutines, complaints := faults.Leaks(t, fresh, p)
+	for _, c := range complaints {
+		t.Error(c)
 	}
 	return leakedFiles, leakedGoroutines
 }
-
-// machine watches whether the machine itself stands still: where a processor is not to
-// be had for long, nothing keeps its time limits.
-type machine struct{ still atomic.Int64 }
-
-// watchMachine watches until the test ends.
-func watchMachine(t *testing.T) *machine {
-	t.Helper()
-	const tick, tolerable = 5 * time.Millisecond, 25 * time.Millisecond
-	m := &machine{}
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for last := time.Now(); ; last = time.Now() {
-			select {
-			case <-stop:
-				return
-			case <-time.After(tick):
-			}
-			if late := time.Since(last) - tick; late > tolerable {
-				m.still.Add(1)
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		close(stop)
-		<-stopped
-	})
-	return m
-}
-
-// stoodStill tells whether the machine stood still since the last call.
-func (m *machine) stoodStill() bool { return m.still.Swap(0) > 0 }

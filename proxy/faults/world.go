@@ -43,7 +43,7 @@ func newWorld(tb testing.TB, plan Plan) *world {
 	w.backends = redistest.StartGroup(tb, Backends, redistest.Persistent(), redistest.OwnClock())
 	w.config = filepath.Join(tb.TempDir(), "proxy.toml")
 	// The cap on ttls is what a group that has lost too much has to wait out.
-	settings := fmt.Sprintf("[group]\nmax_ttl = %q\n", max(plan.TTL, time.Second))
+	settings := fmt.Sprintf(Profiled+"[group]\nmax_ttl = %q\n", max(plan.TTL, time.Second))
 	w.check(os.WriteFile(w.config, []byte(settings), 0o600))
 	for i := range plan.Proxies {
 		n := &node{}
@@ -58,7 +58,12 @@ func newWorld(tb testing.TB, plan Plan) *world {
 func (w *world) startProxy(i int) {
 	w.tb.Helper()
 	n := w.proxies[i]
-	n.current.Store(redistest.StartProxy(w.tb, n.addrs, "-config", w.config))
+	n.current.Store(w.newProxy(n))
+}
+
+func (w *world) newProxy(n *node) *redistest.Proxy {
+	w.tb.Helper()
+	return redistest.StartProxy(w.tb, n.addrs, append(ProfiledArgs(), "-config", w.config)...)
 }
 
 func (w *world) check(err error) {

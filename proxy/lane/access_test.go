@@ -3,8 +3,11 @@ package lane
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"redlockproxy/proxy/redistest"
 	"redlockproxy/quorum"
@@ -135,5 +138,45 @@ func TestLoginsDifferByUserAndPasswordOnly(t *testing.T) {
 	}
 	if want := []bool{false, true, true, false}; !slices.Equal(differ, want) {
 		t.Errorf("%v, want %v", differ, want)
+	}
+}
+
+func TestSecretsOfABackendAreInNoLogAndNoError(t *testing.T) {
+	const right, wrong, user = "R1ghtSecret", "Wr0ngSecret", "SomeUser77"
+	server := redistest.Start(t, redistest.Password(right))
+	for name, c := range map[string]struct {
+		options redis.Options
+		fit     bool
+	}{
+		"right password":       {redis.Options{Addr: server.Addr(), Password: right}, true},
+		"wrong password":       {redis.Options{Addr: server.Addr(), Password: wrong}, false},
+		"wrong user":           {redis.Options{Addr: server.Addr(), Username: user, Password: wrong}, false},
+		"no password":          {redis.Options{Addr: server.Addr()}, false},
+		"nobody there":         {redis.Options{Addr: "127.0.0.1:1", Username: user, Password: wrong}, false},
+		"a name of no machine": {redis.Options{Addr: "no-such-host.invalid:1", Username: user, Password: wrong}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, log := logged(testConfig(c.options))
+			l := Open(cfg)
+			t.Cleanup(l.Close)
+			<-l.Tried()
+			a := ask(t, l, acquireOp("k", "T0kenSecret"))
+			report := Inspect(t.Context(), cfg)
+			if (a.Vote != quorum.Failed) != c.fit || (report.Err == nil) != c.fit {
+				t.Errorf("vote %d (%v), inspection %v", a.Vote, a.Err, report.Err)
+			}
+			said := log.String()
+			for _, err := range []error{a.Err, report.Err} {
+				if err != nil {
+					said += err.Error()
+				}
+			}
+			for _, secret := range []string{right, wrong, user, "T0kenSecret"} {
+				if strings.Contains(said, secret) {
+					t.Errorf("%s is in: %s", secret, said)
+				}
+			}
+			server.MustDo("DEL", "k")
+		})
 	}
 }

@@ -127,11 +127,16 @@ func TestLateRequestOfTheOldConnectionDoesNotOutliveItsUndo(t *testing.T) {
 func TestRequestPastItsDeadlineIsNotSent(t *testing.T) {
 	server := redistest.Start(t)
 	relay := redistest.NewRelay(t, server.Addr())
-	l := open(t, tcp(relay.Addr()))
-	relay.Delay(100*time.Millisecond, redistest.Replies)
+	cfg := tcp(relay.Addr())
+	cfg.Vote, cfg.Stall = time.Minute, time.Minute
+	l := open(t, cfg)
+	relay.Hold(redistest.Replies)
 	first := send(l, acquireOp("first", "x")) // occupies the connection
 	eventually(t, "the first is under way", func() bool { return l.busySince.Load() != 0 })
-	late := sendUntil(l, acquireOp("late", "x"), time.Now().Add(20*time.Millisecond))
+	deadline := time.Now().Add(20 * time.Millisecond)
+	late := sendUntil(l, acquireOp("late", "x"), deadline)
+	time.Sleep(time.Until(deadline))
+	relay.Pass()
 	wantUnsent(t, answer(t, late), errLate)
 	wantVote(t, answer(t, first), quorum.Granted)
 	wantVote(t, ask(t, l, quorum.Read{Keys: []quorum.Key{"late"}}), quorum.Granted)

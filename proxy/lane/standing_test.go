@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"redlockproxy/proxy/redistest"
 	"redlockproxy/quorum"
 	"redlockproxy/quorum/admission"
@@ -90,29 +88,30 @@ func TestVoteIsLostWithTheMemory(t *testing.T) {
 		"flush":   func(s *redistest.Server) { s.MustDo("FLUSHALL") },
 		"swap":    func(s *redistest.Server) { s.MustDo("SWAPDB", "0", "1") },
 		"restart": func(s *redistest.Server) { s.Restart() },
-		"another admission": func(s *redistest.Server) {
-			m, _ := admission.Parse(s.Get(string(admission.MarkerKey)))
-			m.Token = "BBBBBBBBBBBBBBBB"
-			s.MustDo("SET", string(admission.MarkerKey), m.String())
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := redistest.Start(t)
 			l := admitted(t, server)
 			wantVote(t, ask(t, l, acquireOp("a", "x")), quorum.Granted)
 			forget(server)
-			if a := ask(t, l, acquireOp("b", "x")); a.Vote != quorum.Failed {
-				t.Errorf("vote %d", a.Vote)
-			}
-			if name == "another admission" {
-				eventually(t, "it votes again", func() bool { return l.State() == Voter })
-				return
-			}
+			wantVote(t, ask(t, l, acquireOp("b", "x")), quorum.Failed)
 			eventually(t, "it is a learner", func() bool { return l.State() == Learner })
 			admit(server, l, "CCCCCCCCCCCCCCCC")
 			eventually(t, "it votes again", func() bool { return l.State() == Voter })
 		})
 	}
+}
+
+// A backend that was admitted anew has forgotten something before. The batch itself
+// writes the other marker: a probe between the two would make the new token the known one.
+func TestVoteIsLostWithAnotherAdmission(t *testing.T) {
+	l := admitted(t, redistest.Start(t))
+	m := l.Look().Marker
+	m.Token = "BBBBBBBBBBBBBBBB"
+	put := quorum.Write{Kind: quorum.Put, Key: admission.MarkerKey, Stored: quorum.Stored(m.String())}
+	wantVote(t, ask(t, l, quorum.Commit{Writes: []quorum.Write{put}}), quorum.Failed)
+	eventually(t, "it votes again", func() bool { return l.State() == Voter && l.Look().Marker == m })
+	wantVote(t, ask(t, l, acquireOp("a", "x")), quorum.Granted)
 }
 
 // A marker that stands before the votes says nothing of what is lost between them and
@@ -242,46 +241,6 @@ func TestBackendThatBecomesAReplicaIsUnfitUntilItIsAPrimaryAgain(t *testing.T) {
 			server.MustDo("REPLICAOF", "NO", "ONE")
 			eventually(t, "it votes again", func() bool { return l.State() == Voter })
 			wantVote(t, ask(t, l, op), quorum.Granted)
-		})
-	}
-}
-
-func TestSecretsOfABackendAreInNoLogAndNoError(t *testing.T) {
-	const right, wrong, user = "R1ghtSecret", "Wr0ngSecret", "SomeUser77"
-	server := redistest.Start(t, redistest.Password(right))
-	for name, c := range map[string]struct {
-		options redis.Options
-		fit     bool
-	}{
-		"right password":       {redis.Options{Addr: server.Addr(), Password: right}, true},
-		"wrong password":       {redis.Options{Addr: server.Addr(), Password: wrong}, false},
-		"wrong user":           {redis.Options{Addr: server.Addr(), Username: user, Password: wrong}, false},
-		"no password":          {redis.Options{Addr: server.Addr()}, false},
-		"nobody there":         {redis.Options{Addr: "127.0.0.1:1", Username: user, Password: wrong}, false},
-		"a name of no machine": {redis.Options{Addr: "no-such-host.invalid:1", Username: user, Password: wrong}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg, log := logged(testConfig(c.options))
-			l := Open(cfg)
-			t.Cleanup(l.Close)
-			<-l.Tried()
-			a := ask(t, l, acquireOp("k", "T0kenSecret"))
-			report := Inspect(t.Context(), cfg)
-			if (a.Vote != quorum.Failed) != c.fit || (report.Err == nil) != c.fit {
-				t.Errorf("vote %d (%v), inspection %v", a.Vote, a.Err, report.Err)
-			}
-			said := log.String()
-			for _, err := range []error{a.Err, report.Err} {
-				if err != nil {
-					said += err.Error()
-				}
-			}
-			for _, secret := range []string{right, wrong, user, "T0kenSecret"} {
-				if strings.Contains(said, secret) {
-					t.Errorf("%s is in: %s", secret, said)
-				}
-			}
-			server.MustDo("DEL", "k")
 		})
 	}
 }

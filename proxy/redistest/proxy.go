@@ -20,6 +20,9 @@ const stopPatience = 5 * time.Second
 
 // Proxy is a running redlock-proxy process.
 type Proxy struct {
+	// Password is what Do, MustDo and Voters log in with; "" is not at all.
+	Password string
+
 	tb   testing.TB
 	addr string
 	proc *process
@@ -191,6 +194,11 @@ func (p *Proxy) Do(args ...string) (any, error) {
 		return nil, err
 	}
 	defer c.Close()
+	if p.Password != "" {
+		if reply, err := c.Do("AUTH", p.Password); err != nil || reply != Status("OK") {
+			return reply, err
+		}
+	}
 	return c.Do(args...)
 }
 

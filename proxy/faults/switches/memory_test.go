@@ -9,7 +9,7 @@ var memory = []breach{
 	}, {
 		rule: "the marker need not be the one of before", file: "proxy/lane/standing.go", pkg: lanePkg,
 		old: `return before.token != "" && before == s.right`, new: `return before.token != ""`,
-		run: "Learner|VoteIsLost", tests: []string{"TestVoteIsLostWithTheMemory"},
+		run: "Learner|VoteIsLost", tests: []string{"TestVoteIsLostWithAnotherAdmission", "TestVoteIsLostWithTheMemory"},
 	}, {
 		rule: "the marker is read before the votes", file: "proxy/lane/run.go", pkg: lanePkg,
 		old: `	commands := s.compose()
@@ -173,7 +173,7 @@ var connections = []breach{
 	{
 		rule: "the library retries on EOF", file: "proxy/lane/connect.go", pkg: lanePkg,
 		old: "o.MaxRetries = -1", new: "o.MaxRetries = 3",
-		run: "LostReply|RequiredOptions", tests: []string{"TestRequiredOptionsAreSpelledOut"},
+		run: "LostReply|OneAttempt|RequiredOptions", tests: []string{"TestOneAttemptToConnectIsOneDial", "TestRequiredOptionsAreSpelledOut"},
 	}, {
 		rule: "the lane sends again what it lost the answer to", file: "proxy/lane/answers.go", pkg: lanePkg,
 		old: "\ts.lane.vote(it.call, answer)\n",

@@ -97,6 +97,11 @@ func (sum *tally) wantEverything(t *testing.T) {
 			t.Errorf("only %d times: %s", sum.outcomes[what], what)
 		}
 	}
+	for _, kind := range faults.Kinds() {
+		if sum.faults[kind] == 0 && *lost && *first == 1 { // a few of other seeds may lack some
+			t.Errorf("no fault of the kind %q", kind)
+		}
+	}
 	if 10*sum.skipped > sum.checked {
 		t.Errorf("porcupine looked at %d keys only, and skipped %d", sum.checked, sum.skipped)
 	}
