@@ -169,7 +169,10 @@ func (s *Server) eval(ctx context.Context, r resp.Eval) answer {
 	var reply resp.Reply
 	var last *quorum.View
 	assume := s.scripts.assume(script.Digest(), r.Args)
-	keys := unique(r.Keys)
+	var keys []quorum.Key
+	if len(r.Keys) > 1 {
+		keys = unique(r.Keys)
+	}
 	a, t := s.commit(ctx, metrics.Script, assume, resource, func(v *quorum.View) (err error) {
 		last = v
 		v.Announce(keys...)

@@ -97,7 +97,7 @@ func (t *transaction) step(ctx limited) (done bool, err error) {
 		return false, err // whatever it ran on: there is no time to run it again
 	case v.unread:
 		if t.unread++; t.unread > patience {
-			return false, t.read(ctx, append(v.touched, v.named...))
+			return false, t.read(ctx, slices.Concat(v.touched, v.named))
 		}
 		return false, t.read(ctx, v.touched)
 	case err != nil && t.guessed(v):

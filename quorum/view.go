@@ -107,7 +107,8 @@ func (v *View) state(key Key, needsTTL bool) (h Holding, assumed bool, err error
 
 // Announce names keys that the program may come to. They need not be read; but a program
 // that meets one key after the other has all of these read at once, sooner or later.
-func (v *View) Announce(keys ...Key) { v.named = append(v.named, keys...) }
+// Called again, it forgets those of before.
+func (v *View) Announce(keys ...Key) { v.named = keys }
 
 func (v *View) touch(key Key) {
 	if !slices.Contains(v.touched, key) {
