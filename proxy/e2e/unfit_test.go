@@ -91,6 +91,7 @@ func unfitnesses() []unfitness {
 func TestUnfitBackendHasNoVoteAndItIsSaidWhy(t *testing.T) {
 	for _, u := range unfitnesses() {
 		t.Run(u.name, func(t *testing.T) {
+			t.Parallel() // they wait most of the time
 			w := newRelayedWorld(t, redistest.Patient(t)...)
 			wantRow(t, w, 0, " fit ")
 			u.make(w)

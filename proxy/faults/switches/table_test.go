@@ -19,7 +19,7 @@ func breaches() []breach {
 }
 
 // slow is what is not run: it takes long, and rules have tests of their own.
-const slow = "^TestSimulation|SmallWorld|UnderEveryMask"
+const slow = "^TestSimulation|SmallWorld|UnderEveryMask|RefusesToWriteVotesAgain"
 
 const (
 	quorumPkg    = "quorum"
