@@ -130,7 +130,9 @@ const initWait = 5 * time.Second
 // Init declares a group to be new, or to have lost nothing that matters: every backend
 // that has no vote gets one.
 func Init(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(string) ([]byte, error)) error {
-	if err := Check(ctx, cfg, out, readFile); err != nil {
+	// One that is full may be a voter, and then nothing is written to it here; if it is to
+	// be declared itself, it says that it can't be.
+	if err := check(ctx, cfg, out, readFile, false); err != nil {
 		return err
 	}
 	if !admitted(cfg) {

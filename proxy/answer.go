@@ -52,7 +52,7 @@ func failure(err error) resp.Reply {
 	case errors.Is(err, context.Canceled):
 		return resp.UnavailableReason("the proxy is stopping")
 	case errors.Is(err, context.DeadlineExceeded):
-		return resp.UnavailableReason("the script was not done when the time for its answer was over")
+		return resp.UnavailableReason("the script or transaction was not done when the time for its answer was over")
 	}
 	return resp.UnavailableReason(err.Error())
 }

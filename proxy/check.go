@@ -23,8 +23,13 @@ import (
 )
 
 // Check looks at every backend, writes a table of what it found, and returns an
-// error if something is unfit.
+// error if something is unfit, or would store no lock at this moment.
 func Check(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(string) ([]byte, error)) error {
+	return check(ctx, cfg, out, readFile, true)
+}
+
+// check is Check; without stores, a backend that stores no lock for now may be fit.
+func check(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(string) ([]byte, error), stores bool) error {
 	if cfg.Embedded {
 		_, err := fmt.Fprintln(out, "The configuration is valid. No backends are named: `serve` would run on embedded ones, for trying it out only.")
 		return err
@@ -33,7 +38,7 @@ func Check(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(st
 	if err != nil {
 		return err
 	}
-	notes, unfit := judge(reports, names)
+	notes, unfit := judge(reports, names, stores)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "BACKEND\tSTATE\tVERSION\tROLE\tRUN ID\tROUND TRIP\tCLOCK\tNOTE")
 	for i, r := range reports {
@@ -90,14 +95,14 @@ func quiet(cfg conf.Config) *Server {
 }
 
 // judge says what is to be known of each backend, and which must not be used.
-func judge(reports []lane.Report, names []string) (notes []string, unfit []bool) {
+func judge(reports []lane.Report, names []string, stores bool) (notes []string, unfit []bool) {
 	notes, unfit = make([]string, len(reports)), make([]bool, len(reports))
 	for i, r := range reports {
 		switch {
 		case r.Err != nil:
 			notes[i], unfit[i] = r.Err.Error(), true
 		default:
-			notes[i] = strings.Join(r.Warnings, "; ")
+			notes[i], unfit[i] = strings.Join(r.Warnings, "; "), stores && r.NoLocks != ""
 		}
 		for j := range i {
 			if r.RunID != "" && r.RunID == reports[j].RunID {

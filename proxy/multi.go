@@ -17,6 +17,7 @@ type multi struct {
 	queued  []queued
 	watched []watched
 	bytes   int // of all that is kept
+	named   int // keys of what is queued
 }
 
 // A queued command waits for EXEC: a request on keys or, if that is nil, a command
@@ -34,11 +35,12 @@ type watched struct {
 	was quorum.Holding
 }
 
-// maxQueued bounds the commands of one MULTI and maxWatched the keys of WATCH: they
-// become one operation at the backends, in a single step. Together they may have as
-// many bytes as one command.
+// maxQueued bounds the commands of one MULTI, maxNamed the keys that they name, and
+// maxWatched those of WATCH: they become one operation at the backends, in a single step,
+// which others wait for. Together they may have as many bytes as one command.
 const (
 	maxQueued  = 1024
+	maxNamed   = 4096
 	maxWatched = 1024
 )
 
@@ -88,7 +90,8 @@ func (m *multi) queue(c *session, info resp.Info, args []string) resp.Reply {
 	for _, a := range args {
 		size += len(a)
 	}
-	if len(m.queued) >= maxQueued || !m.room(c, size) {
+	m.named += len(resp.Keys(args))
+	if len(m.queued) >= maxQueued || m.named > maxNamed || !m.room(c, size) {
 		m.spoil()
 		return resp.ErrTooManyQueued
 	}
@@ -195,6 +198,9 @@ func (c *session) exec(ctx context.Context) answer {
 			}
 		}
 		for _, q := range m.queued {
+			if over(ctx) {
+				return context.DeadlineExceeded
+			}
 			reply, err := c.step(ctx, v, known, q)
 			if err != nil {
 				return err

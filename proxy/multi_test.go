@@ -37,13 +37,16 @@ var transactions = []string{
 
 // manyKeys are sessions that name 30 keys, one after the other.
 func manyKeys() (sessions []string) {
-	var watch, look []string
+	var watch, look, values []string
 	for i := range 30 {
 		k := fmt.Sprint("k", i)
-		watch, look = append(watch, k), append(look, "PTTL "+k)
+		watch, look, values = append(watch, k), append(look, "PTTL "+k), append(values, k+" v")
 	}
 	all := strings.Join(watch, " ")
+	set := "MSETNX " + strings.Join(values, " ")
 	return []string{
+		set + "; " + set + "; EXISTS " + all, "MULTI; " + set + "; " + set + "; EXPIRE k29 100; SET k29 w XX; GET k29; EXEC; DEL " + all,
+		set + "; MULTI; DEL " + all + "; " + set + "; PERSIST k3; EXEC; " + set,
 		"WATCH " + all + "; MULTI; SET k1 v; EXEC; GET k1", "WATCH " + all + "; other: SET k29 v; MULTI; SET k1 v; EXEC; GET k1",
 		"MULTI; " + strings.Join(look, "; ") + "; INCR n; EXEC",
 		"EVAL for_i=1,#KEYS_do_if_redis.call('pttl',KEYS[i])>0_then_return(i)_end_end_return(redis.call('incr',KEYS[1])) 30 " + all,

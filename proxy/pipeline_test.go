@@ -240,6 +240,14 @@ func TestIdleClientsKeepNothingOfTheirLastCommand(t *testing.T) {
 	}
 }
 
+// numbered are n keys from the first on.
+func numbered(first, n int) (keys []string) {
+	for i := range n {
+		keys = append(keys, fmt.Sprint("key", first+i))
+	}
+	return keys
+}
+
 func TestTransactionIsBounded(t *testing.T) {
 	w := newWorld(t, "SERVER_MAX_COMMAND_BYTES=100000", "SCRIPT_MAX_SOURCE=10000")
 	c := w.client()
@@ -256,6 +264,18 @@ func TestTransactionIsBounded(t *testing.T) {
 	}
 	c.wantError("ERR too many commands in one transaction", "PING")
 	c.wantError("EXECABORT", "EXEC")
+	for _, more := range []bool{false, true} {
+		c.want(ok, "MULTI")
+		for i := range 4 {
+			c.want(queued, append([]string{"MGET"}, numbered(i*1000, 1000)...)...)
+		}
+		if more {
+			c.wantError("ERR too many commands in one transaction, or keys in them", append([]string{"EXISTS"}, numbered(4000, 97)...)...)
+			c.wantError("EXECABORT", "EXEC")
+		} else if lists, isArray := c.do("EXEC").([]any); !isArray || len(lists) != 4 {
+			t.Errorf("4000 keys: %.200s", render(lists))
+		}
+	}
 	for i := range 4 {
 		c.want(ok, "SET", fmt.Sprint(i), value)
 	}

@@ -169,6 +169,28 @@ func TestCheckShowsWhatIsUnfit(t *testing.T) {
 	}
 }
 
+// TestVoterThatIsFullKeepsNobodyFromInit has one that check calls unfit.
+func TestVoterThatIsFullKeepsNobodyFromInit(t *testing.T) {
+	w := newWorld(t)
+	w.backends[4].MustDo("CONFIG", "SET", "maxmemory", "1")
+	cfg := settings(t, sockets(w.backends), "LANE_CONNECT=2s")
+	var table bytes.Buffer
+	if err := proxy.Check(t.Context(), cfg, &table, os.ReadFile); err == nil || !strings.Contains(err.Error(), "1 of 5 backends are unfit") {
+		t.Errorf("%v", err)
+	}
+	rows := strings.Split(strings.TrimSpace(table.String()), "\n")
+	row := rows[len(rows)-1]
+	for _, wanted := range []string{" unfit ", " ms ", "its memory is full"} {
+		if !strings.Contains(row, wanted) {
+			t.Errorf("its row does not say %q:\n%s", wanted, &table)
+		}
+	}
+	table.Reset()
+	if err := proxy.Init(t.Context(), cfg, &table, os.ReadFile); err != nil || !strings.Contains(table.String(), "Nothing to declare") {
+		t.Errorf("%v, %s", err, &table)
+	}
+}
+
 func TestOneBackendIsTheTopologySingle(t *testing.T) {
 	w := &world{t: t, backends: redistest.StartGroup(t, 1)}
 	w.start(sockets(w.backends), 1)

@@ -149,6 +149,12 @@ type due struct {
 // Deadline implements context.Context.
 func (d due) Deadline() (time.Time, bool) { return d.end, true }
 
+// over tells whether nobody waits for the answer any more.
+func over(ctx context.Context) bool {
+	end, ends := ctx.Deadline()
+	return ends && time.Now().After(end)
+}
+
 // answered is a context for scripts that begin now: nobody waits for them when the time
 // for the answer is over, and they need not keep others from computing.
 func (s *Server) answered(ctx context.Context) context.Context {

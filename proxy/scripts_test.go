@@ -168,7 +168,7 @@ func TestReleaseThatTellsAChannelReleases(t *testing.T) {
 func TestScriptWhoseAnswerNobodyWaitsForAnyMoreWritesNothing(t *testing.T) {
 	w := newWorld(t, "SCRIPT_MAX_STEPS=1000000000", "SCRIPT_MAX_TIME=200ms", "LANE_VOTE=200ms", "SERVER_ANSWER_WITHIN=200ms")
 	c := w.client()
-	const text, reply = `redis.call('set', KEYS[1], 'v') while true do end`, "UNAVAILABLE the script was not done when the time for its answer was over"
+	const text, reply = `redis.call('set', KEYS[1], 'v') while true do end`, "UNAVAILABLE the script or transaction was not done when the time for its answer was over"
 	c.wantError(reply, "EVAL", text, "1", "k")
 	c.want(ok, "MULTI")
 	c.want(queued, "SET", "other", "v")

@@ -52,7 +52,8 @@ const runs = 12
 
 // patience is how many times a program is run again for keys that it meets one by one,
 // before all are read that it has announced. Few programs meet more than these, and keys
-// that are not needed may be just those that no majority agrees on.
+// that are not needed may be just those that no majority agrees on; then it goes on one
+// by one.
 const patience = 2
 
 // Transact runs the program on what the group holds and commits what it wrote, in
@@ -96,8 +97,9 @@ func (t *transaction) step(ctx limited) (done bool, err error) {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return false, err // whatever it ran on: there is no time to run it again
 	case v.unread:
-		if t.unread++; t.unread > patience {
-			return false, t.read(ctx, slices.Concat(v.touched, v.named))
+		t.unread++
+		if t.unread > patience && t.read(ctx, slices.Concat(v.touched, v.named)) == nil {
+			return false, nil
 		}
 		return false, t.read(ctx, v.touched)
 	case err != nil && t.guessed(v):
@@ -210,6 +212,7 @@ func (t *transaction) commit(ctx limited, v *View) (won bool, err error) {
 func (t *transaction) build(v *View) (Commit, []Lock, error) {
 	op := Commit{Guards: v.guards, Writes: make([]Write, len(v.writes))}
 	var locks []Lock
+	var at map[Key]int // in locks, if a key is created
 	tag, err := Tagged("", t.g.cfg.Random)
 	if err != nil {
 		return op, nil, err
@@ -221,9 +224,13 @@ func (t *transaction) build(v *View) (Commit, []Lock, error) {
 		}
 		op.Writes[i] = w.Write
 		if w.created {
+			if at == nil {
+				at = make(map[Key]int)
+			}
+			at[w.Key] = len(locks)
 			locks = append(locks, Lock{Key: w.Key, padded: t.g.cfg.PadTTL})
 		}
-		if n := slices.IndexFunc(locks, func(l Lock) bool { return l.Key == w.Key }); n >= 0 {
+		if n, created := at[w.Key]; created {
 			locks[n] = locks[n].after(w)
 		}
 	}

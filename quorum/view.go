@@ -46,7 +46,15 @@ type View struct {
 	touched []Key // all keys met, in order
 	unread  bool
 	named   []Key // that the program may come to
+
+	// Where things stand, by key, once there are many of them: few are found sooner by
+	// looking through all.
+	met     map[Key]bool
+	guarded map[Key][]int // in guards
 }
+
+// many is from how many keys or guards on they are looked up instead of looked through.
+const many = 16
 
 // A draft is the state of a key that the program has changed.
 type draft struct {
@@ -111,8 +119,18 @@ func (v *View) state(key Key, needsTTL bool) (h Holding, assumed bool, err error
 func (v *View) Announce(keys ...Key) { v.named = keys }
 
 func (v *View) touch(key Key) {
-	if !slices.Contains(v.touched, key) {
-		v.touched = append(v.touched, key)
+	if v.met[key] || v.met == nil && slices.Contains(v.touched, key) {
+		return
+	}
+	v.touched = append(v.touched, key)
+	switch {
+	case v.met != nil:
+		v.met[key] = true
+	case len(v.touched) > many:
+		v.met = make(map[Key]bool, 2*len(v.touched))
+		for _, k := range v.touched {
+			v.met[k] = true
+		}
 	}
 }
 
@@ -122,8 +140,29 @@ func (v *View) guard(g Guard) {
 	if d, ok := v.overlay[g.Key]; ok && !d.keepsOther {
 		return
 	}
-	if !slices.ContainsFunc(v.guards, func(have Guard) bool { return have == g || have.implies(g) }) {
-		v.guards = append(v.guards, g)
+	if !v.checks(g.Key, func(have Guard) bool { return have == g || have.implies(g) }) {
+		v.addGuard(g)
+	}
+}
+
+// checks tells whether there is such a guard on the key already.
+func (v *View) checks(key Key, such func(Guard) bool) bool {
+	if v.guarded == nil {
+		return slices.ContainsFunc(v.guards, func(g Guard) bool { return g.Key == key && such(g) })
+	}
+	return slices.ContainsFunc(v.guarded[key], func(i int) bool { return such(v.guards[i]) })
+}
+
+func (v *View) addGuard(g Guard) {
+	v.guards = append(v.guards, g)
+	switch {
+	case v.guarded != nil:
+		v.guarded[g.Key] = append(v.guarded[g.Key], len(v.guards)-1)
+	case len(v.guards) > many:
+		v.guarded = make(map[Key][]int, 2*len(v.guards))
+		for i, g := range v.guards {
+			v.guarded[g.Key] = append(v.guarded[g.Key], i)
+		}
 	}
 }
 
@@ -203,8 +242,8 @@ func (v *View) TTL(key Key) (ttl time.Duration, exists bool, err error) {
 	d, own := v.overlay[key]
 	switch {
 	case own && d.kept != nil:
-		if !slices.Contains(v.guards, *d.kept) {
-			v.guards = append(v.guards, *d.kept)
+		if !v.checks(key, func(have Guard) bool { return have == *d.kept }) {
+			v.addGuard(*d.kept)
 		}
 	case own && h.Kind != Nothing: // the expiry is the program's own
 	default:
@@ -261,12 +300,12 @@ func (v *View) Unread() bool { return v.unread }
 // be taken back: then it may be tried again. What becomes of a key that the program
 // created goes with the key.
 func (v *View) undoable() bool {
-	var created []Key
+	created := map[Key]bool{}
 	for _, w := range v.writes {
 		switch {
 		case w.created:
-			created = append(created, w.Key)
-		case w.Kind != Raise && !slices.Contains(created, w.Key):
+			created[w.Key] = true
+		case w.Kind != Raise && !created[w.Key]:
 			return false
 		}
 	}

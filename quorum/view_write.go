@@ -2,7 +2,6 @@ package quorum
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -33,8 +32,8 @@ func (v *View) put(kind WriteKind, key Key, value string, ttl time.Duration) {
 	v.touch(key)
 	w := draftWrite{Write: Write{Kind: kind, Key: key}, value: value, life: ttl}
 	_, own := v.overlay[key]
-	w.created = !own && slices.Contains(v.guards, Guard{Kind: Absent, Key: key})
-	if kind == Put && slices.Contains(v.guards, Guard{Kind: ValueIs, Key: key, Text: value}) && !own {
+	w.created = !own && v.checks(key, func(g Guard) bool { return g.Kind == Absent })
+	if kind == Put && !own && v.checks(key, func(g Guard) bool { return g.Kind == ValueIs && g.Text == value }) {
 		// The owner renews: the lock stays the one attempt it is, on every backend,
 		// and a renewal that reaches only some does not split it in two.
 		w.Kind = Refresh

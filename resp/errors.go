@@ -202,7 +202,7 @@ func clean(s string) string { return lineBreaks.Replace(s) }
 // Errors about bounds that Redis does not have.
 const (
 	ErrTooManyChannels = Error("ERR too many subscriptions")
-	ErrTooManyQueued   = Error("ERR too many commands in one transaction")
+	ErrTooManyQueued   = Error("ERR too many commands in one transaction, or keys in them")
 	ErrTooManyWatched  = Error("ERR too many watched keys")
 )
 

@@ -120,7 +120,8 @@ func proxyPods(t *testing.T) map[string][]object {
 	return map[string][]object{"redlock-proxy": shared(t), "application": manifests(t, "sidecar.yaml")}
 }
 
-// Its soft limit of memory is what the manifest says, and leaves the process some room.
+// The soft limit of memory, the program's own where a manifest has none, is below the hard
+// one, and leaves the process some room.
 func TestProxiesInPodsCollectBeforeTheirMemoryEnds(t *testing.T) {
 	for name, objects := range proxyPods(t) {
 		_, container := proxyIn(t, templates(objects)[name].Spec)
@@ -128,14 +129,13 @@ func TestProxiesInPodsCollectBeforeTheirMemoryEnds(t *testing.T) {
 		if name == "redlock-proxy" && limit <= 256<<20 { // the bound of the attacks in proxy/faults
 			t.Errorf("%s: an attack ends it at %.0f MiB", name, limit/(1<<20))
 		}
-		i := slices.IndexFunc(container.Env, func(e core.EnvVar) bool { return e.Name == "GOMEMLIMIT" })
-		if i < 0 {
-			t.Fatalf("%s: no GOMEMLIMIT", name)
+		t.Setenv("GOMEMLIMIT", "")
+		if i := slices.IndexFunc(container.Env, func(e core.EnvVar) bool { return e.Name == "GOMEMLIMIT" }); i >= 0 {
+			t.Setenv("GOMEMLIMIT", container.Env[i].Value)
 		}
-		t.Setenv("GOMEMLIMIT", container.Env[i].Value)
 		p := redistest.StartProxy(t, nil, "-admin", "127.0.0.1:0")
 		var soft float64
-		if _, err := fmt.Sscanf(metric(t, p.Admin(), "go_gc_gomemlimit_bytes"), "%g", &soft); err != nil || soft < 0.75*limit || soft > 0.85*limit {
+		if _, err := fmt.Sscanf(metric(t, p.Admin(), "go_gc_gomemlimit_bytes"), "%g", &soft); err != nil || soft > 0.85*limit {
 			t.Errorf("%s: the soft limit is %.0f MiB of %.0f, %v", name, soft/(1<<20), limit/(1<<20), err)
 		}
 	}

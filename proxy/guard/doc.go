@@ -54,8 +54,8 @@
 // # What it does not limit
 //
 // Connections of one address: behind a translation of addresses that is everybody.
-// Guesses of the password: each costs its client a round trip and no more, as in Redis;
-// a password for programs can be long. TLS handshakes under way: each has its time limit,
+// Guesses of the password: they cost nothing but their bytes, as in Redis; a password
+// for programs can be so long that nobody guesses it. TLS handshakes under way: each has its time limit,
 // and is one of the clients that are counted.
 //
 // The package knows nothing of commands, replies, users or backends.

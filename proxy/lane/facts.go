@@ -59,7 +59,7 @@ func (l *Lane) Facts() Facts {
 	f.Greeting, f.Reason, f.Since = l.greeting, l.reason, l.since
 	var concerns []string
 	for _, w := range Warnings {
-		if why := l.warnings[w]; why != "" {
+		if why := l.warnings[w]; why != "" && f.State != Down { // what holds for one that is gone, nobody knows
 			f.Warnings, concerns = append(f.Warnings, w), append(concerns, why)
 		}
 	}

@@ -15,6 +15,7 @@ type Report struct {
 	Ahead     time.Duration // the backend's clock less this machine's; right to within half a round trip
 	TellsTime bool          // false if the backend would not say; then Ahead means nothing
 	Warnings  []string      // what does not take its vote and should be mended
+	NoLocks   string        // why it would store no lock at this moment, although it may vote; among the warnings, too
 	Err       error         // why the backend can't be used, or not be reached
 }
 
@@ -46,11 +47,7 @@ func Inspect(ctx context.Context, cfg Config) Report {
 	if !r.TellsTime {
 		l.warn(WarnClock, noClock)
 	}
-	// A lane keeps a backend that does not write for now, as refuses says. Who asks
-	// whether it can hold a lock at this moment has to hear that it can't.
-	if why := r.refuses(); why != "" {
-		r.Err = unfitError(why)
-	}
+	r.NoLocks = r.refuses()
 	for _, w := range Warnings {
 		if why := l.warnings[w]; why != "" {
 			r.Warnings = append(r.Warnings, why)
