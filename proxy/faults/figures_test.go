@@ -183,14 +183,16 @@ func (g *group) threeDown(t *testing.T, trouble trouble, needed int) (o outage) 
 	for b := range needed {
 		trouble.over(g, b)
 	}
-	back, key := time.Now(), fmt.Sprint("lock:back:", g.runs)
-	g.runs++
+	back := time.Now()
 	var voted time.Time
 	redistest.Eventually(t, 10*time.Second, "a lock after the third is back", func() bool {
 		if voted.IsZero() && g.proxy.Voters() >= 3 {
 			voted = time.Now()
 		}
-		reply, err := g.proxy.Do("SET", key, "a", "NX", "PX", "1000")
+		// Each try has its own key: what a try left on backends while a majority of them is
+		// refilled may be copied, and then refuses others until its ttl ends.
+		g.runs++
+		reply, err := g.proxy.Do("SET", fmt.Sprint("lock:back:", g.runs), "a", "NX", "PX", "1000")
 		return err == nil && reply == ok
 	})
 	o.back = time.Since(back)
