@@ -26,6 +26,7 @@ type queued struct {
 	request resp.Request
 	name    string
 	args    []string
+	keys    []string
 	refused resp.Reply // what EXEC is to say of a command with wrong arguments
 }
 
@@ -78,7 +79,7 @@ func (m *multi) queue(c *session, info resp.Info, args []string) resp.Reply {
 		m.spoil()
 		return resp.ErrNotInMulti
 	}
-	q := queued{name: info.Name, args: args}
+	q := queued{name: info.Name, args: args, keys: resp.Keys(args)}
 	if info.Family != resp.Local && info.Family != resp.Session {
 		request, err := resp.Parse(args)
 		if err != nil {
@@ -90,7 +91,7 @@ func (m *multi) queue(c *session, info resp.Info, args []string) resp.Reply {
 	for _, a := range args {
 		size += len(a)
 	}
-	m.named += len(resp.Keys(args))
+	m.named += len(q.keys)
 	if len(m.queued) >= maxQueued || m.named > maxNamed || !m.room(c, size) {
 		m.spoil()
 		return resp.ErrTooManyQueued
@@ -183,7 +184,7 @@ func (c *session) exec(ctx context.Context) answer {
 		if resource == "" {
 			resource = name(q.request)
 		}
-		names = append(names, resp.Keys(q.args)...)
+		names = append(names, q.keys...)
 	}
 	for _, w := range m.watched {
 		names = append(names, string(w.key))

@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-func load(t *testing.T, c *Cache, text string) *Script {
+// load is from a Cache or a Draft.
+func load(t *testing.T, from interface{ Load(string) (*Script, error) }, text string) *Script {
 	t.Helper()
-	s, err := c.Load(text)
+	s, err := from.Load(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,24 +2,15 @@ package lua
 
 import "testing"
 
-func drafted(t *testing.T, d *Draft, text string) *Script {
-	t.Helper()
-	s, err := d.Load(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 func TestDraftIsSeenByNobodyElseUntilItIsKept(t *testing.T) {
 	c := NewCache(10, 1000, Limits{})
 	old := load(t, c, "return 'old'")
 	d := c.Draft()
-	fresh := drafted(t, d, "return 'fresh'")
+	fresh := load(t, d, "return 'fresh'")
 	if !d.Exists(fresh.Digest()) || !d.Exists(old.Digest()) {
 		t.Error("the transaction does not know a script that it loaded, or one that was there")
 	}
-	if again := drafted(t, c.Draft(), "return 'fresh'"); again != fresh {
+	if again := load(t, c.Draft(), "return 'fresh'"); again != fresh {
 		t.Error("another run compiles the text again")
 	}
 	if _, found := c.Get(fresh.Digest()); found || c.Exists(fresh.Digest()) {
@@ -32,7 +23,7 @@ func TestDraftIsSeenByNobodyElseUntilItIsKept(t *testing.T) {
 	if !c.Exists(old.Digest()) {
 		t.Error("what a transaction flushes is forgotten before it has happened")
 	}
-	drafted(t, d, "return 'after'")
+	load(t, d, "return 'after'")
 	d.Keep()
 	for digest, want := range map[string]bool{old.Digest(): false, fresh.Digest(): false, Digest("return 'after'"): true} {
 		if c.Exists(digest) != want {
@@ -45,7 +36,7 @@ func TestDraftIsSeenByNobodyElseUntilItIsKept(t *testing.T) {
 func TestDraftKnowsItsTextsWhateverTheCacheForgets(t *testing.T) {
 	c := NewCache(1, 1000, Limits{})
 	d := c.Draft()
-	a, b := drafted(t, d, "return 'a'"), drafted(t, d, "return 'b'")
+	a, b := load(t, d, "return 'a'"), load(t, d, "return 'b'")
 	for _, s := range []*Script{a, b, a} {
 		got, found := d.Get(s.Digest())
 		if !found || got.Digest() != s.Digest() {
