@@ -9,7 +9,6 @@ type breach struct {
 	old, new string    // of the source; old is there exactly once
 	also     [2]string // one more old and new text, where the file keeps the rule twice
 	pkg      string    // whose tests must notice; a folder of the module
-	run      string    // which of them are run: what -run takes; "" for all
 	tests    []string
 }
 
@@ -18,7 +17,8 @@ func breaches() []breach {
 	return slices.Concat(votes, writes, counters, programs, memory, clocks, connections)
 }
 
-// slow is what is not run: it takes long, and rules have tests of their own.
+// slow is what is not run with the whole package: it takes long, and rules have tests of
+// their own.
 const slow = "^TestSimulation|SmallWorld|UnderEveryMask|RefusesToWriteVotesAgain"
 
 const (

@@ -91,7 +91,6 @@ var writes = []breach{
 		rule: "backends undo by value", file: "proxy/lane/run.go", pkg: lanePkg,
 		old:   "[]quorum.Guard{{Kind: quorum.StoredIs, Key: it.debt.Key, Text: string(it.debt.Stored)}}",
 		new:   "[]quorum.Guard{{Kind: quorum.ValueIs, Key: it.debt.Key, Text: it.debt.Stored.Value()}}",
-		run:   "KeepsTheContract",
 		tests: []string{"TestLaneToRedisKeepsTheContract"},
 	}, {
 		rule: "undo where the backend refused", file: "quorum/group.go", pkg: quorumPkg,
