@@ -307,6 +307,10 @@ func (t *transaction) settleWon(r *round, op Commit) {
 // lock that its owner still has.
 func (t *transaction) settleUnavailable(r *round, op Commit, locks []Lock) {
 	rm := t.newRemovals(r, op)
+	owed := make(map[Key]bool, len(locks))
+	for _, l := range locks {
+		owed[l.Key] = true
+	}
 	r.each(func(backend int, a Answer) {
 		t.undo(backend, a, locks)
 		if rm != nil {
@@ -316,7 +320,7 @@ func (t *transaction) settleUnavailable(r *round, op Commit, locks []Lock) {
 			return
 		}
 		for i, w := range op.Writes {
-			if w.Kind == Put && a.Held[i].Kind == Nothing {
+			if w.Kind == Put && a.Held[i].Kind == Nothing && !owed[w.Key] {
 				t.g.undo(backend, a, Lock{Key: w.Key, Stored: w.Stored, TTL: w.TTL})
 			}
 		}
