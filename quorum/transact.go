@@ -219,7 +219,7 @@ func (t *transaction) build(v *View) (Commit, []Lock, error) {
 	}
 	for i, w := range v.writes {
 		w.Write.TTL = StoredTTL(w.life, t.g.cfg.PadTTL)
-		if w.Kind == Put || w.Kind == PutKeep || w.Kind == Refresh {
+		if w.Kind == Put || w.Kind == Refresh {
 			w.Write.Stored = Stored(w.value) + tag
 		}
 		op.Writes[i] = w.Write
@@ -242,7 +242,7 @@ func (l Lock) after(w draftWrite) Lock {
 	switch w.Kind {
 	case Put, Refresh:
 		l.Stored, l.TTL = w.Stored, w.life
-	case PutKeep, Raise:
+	case Raise:
 		l.Stored = w.Stored
 	case Expire, Persist:
 		l.TTL = w.life
