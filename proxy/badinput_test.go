@@ -122,6 +122,8 @@ func TestOddArgumentsOfCommandsAboutTheServer(t *testing.T) {
 		{"COMMAND", "GETKEYS", "CLIENT", "FOO"}, {"COMMAND", "GETKEYS", "CLIENT", "ID", "x"},
 		{"COMMAND", "GETKEYS", "GET", "a"}, {"COMMAND", "GETKEYS", "MSET", "a", "b", "c", "d"}, {"COMMAND", "GETKEYS", "EVAL", "x", "2", "a", "b", "c"},
 		{"CONFIG"}, {"CONFIG", "FOO"}, {"CONFIG", "GET"}, {"CONFIG", "GET", "nosuch"}, {"CONFIG", "GET", "maxmemory"}, {"CONFIG", "GET", "appendonl?"}, {"CONFIG", "GET", "SAV*"},
+		// Letters beyond ASCII that have one of ASCII as their other case.
+		{"HELLO", "2", "\u017fETNAME", "x"}, {"CLIENT", "KILL", "\u017fKIPME", "yes"}, {"CLIENT", "KILL", "TYPE", "pub\u017fub"}, {"INFO", "\u017fTATS"},
 		{"HELLO", "4"}, {"HELLO", "x"}, {"HELLO", "1"}, {"HELLO", "3", "AUTH", "x"}, {"HELLO", "2", "AUTH", "u", "p"}, {"HELLO", "2", "SETNAME"},
 		{"HELLO", "2", "SETNAME", "a b"}, {"HELLO", "2", "FOO\r\n"}, {"HELLO", "+3"}, {"HELLO", "03"}, {"HELLO", ""}, {"HELLO", "9223372036854775808"},
 		{"AUTH"}, {"AUTH", "x"}, {"AUTH", "default", "x"}, {"AUTH", "u", "x"}, {"AUTH", "a", "b", "c"},

@@ -3,7 +3,6 @@ package proxy
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -84,7 +83,7 @@ func (c *session) client(name string, args []string) resp.Reply {
 	case "client|reply", "client|tracking", "client|trackinginfo", "client|caching", "client|getredir":
 		return pushes(name, args)
 	case "client|no-evict", "client|no-touch":
-		if word := fold(args[2]); word != "on" && word != "off" {
+		if word := resp.LowerASCII(args[2]); word != "on" && word != "off" {
 			return resp.ErrSyntax
 		}
 	}
@@ -96,7 +95,7 @@ func unblock(args []string) resp.Reply {
 	if len(args) > 4 {
 		return resp.SubcommandSyntax("client", args[1])
 	}
-	if len(args) == 4 && fold(args[3]) != "timeout" && fold(args[3]) != "error" {
+	if len(args) == 4 && resp.LowerASCII(args[3]) != "timeout" && resp.LowerASCII(args[3]) != "error" {
 		return resp.ErrUnblock
 	}
 	if _, ok := resp.Integer(args[2]); !ok {
@@ -121,7 +120,7 @@ func pushes(name string, args []string) resp.Reply {
 	case "client|caching":
 		return resp.ErrNotTracking
 	}
-	word := fold(args[2])
+	word := resp.LowerASCII(args[2])
 	switch {
 	case name == "client|reply" && word == "on", name == "client|tracking" && word == "off":
 		return resp.OK
@@ -145,7 +144,7 @@ func (c *session) setInfo(what, value string) resp.Reply {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch strings.ToUpper(what) {
+	switch resp.UpperASCII(what) {
 	case "LIB-NAME":
 		c.library = value
 	case "LIB-VER":

@@ -52,16 +52,16 @@ func commandInfos(infos []resp.Info) resp.Reply {
 func commandList(args []string) resp.Reply {
 	pattern := "*"
 	if len(args) > 0 {
-		if len(args) != 3 || fold(args[0]) != "filterby" {
+		if len(args) != 3 || resp.LowerASCII(args[0]) != "filterby" {
 			return resp.ErrSyntax
 		}
-		switch fold(args[1]) {
+		switch resp.LowerASCII(args[1]) {
 		case "module":
 			return resp.Array{} // there are none
 		case "aclcat":
 			return resp.ErrFilterCategory
 		case "pattern":
-			pattern = fold(args[2])
+			pattern = resp.LowerASCII(args[2])
 		default:
 			return resp.ErrSyntax
 		}

@@ -53,10 +53,7 @@ func (s *Server) execute(ctx context.Context, client *session, request resp.Requ
 
 // acquire is SET NX, with and without a ttl, and SETNX.
 func (s *Server) acquire(ctx context.Context, client *session, r resp.Set, ttl time.Duration) answer {
-	yes, no := resp.Reply(resp.OK), resp.Reply(resp.Null{})
-	if r.Name == "setnx" {
-		yes, no = resp.Int(1), resp.Int(0)
-	}
+	yes, no := r.Outcome(true), r.Outcome(false)
 	if ttl == 0 {
 		s.warnLasting(client, r.Key)
 	}

@@ -90,8 +90,11 @@ func (g *generator) program() []string {
 	var keys, rest []string
 	for range 1 + g.IntN(4) {
 		command := g.read()
-		if g.IntN(2) == 0 {
+		switch g.IntN(8) {
+		case 0, 1, 2, 3:
 			command = g.write()
+		case 4:
+			command = g.conditional()
 		}
 		if strings.HasSuffix(strings.ToUpper(command[0]), "TTL") || strings.HasSuffix(strings.ToUpper(command[0]), "EXPIRETIME") {
 			command = []string{"GET", g.key()} // numbers in a list are not compared with tolerance

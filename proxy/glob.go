@@ -1,9 +1,6 @@
 package proxy
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // glob tells whether s matches a pattern, as Redis has them: * for any bytes, ? for one,
 // [a-z] and [^a-z] for one of some, and a backslash before what is to be taken as it
@@ -72,16 +69,3 @@ func class(pattern string, c byte) (length int, ok bool) {
 	}
 	return min(i+1, len(pattern)), ok != negated
 }
-
-// fold is a word in lower case, of which only the letters of ASCII have two cases.
-func fold(s string) string {
-	b := []byte(s)
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] += 'a' - 'A'
-		}
-	}
-	return string(b)
-}
-
-func decimal(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -21,21 +21,21 @@ var infoSections = []string{"server", "clients", "memory", "persistence", "stats
 func (s *Server) info(asked []string) string {
 	all := len(asked) == 0
 	for _, a := range asked {
-		switch strings.ToLower(a) {
+		switch resp.LowerASCII(a) {
 		case "all", "default", "everything":
 			all = true
 		}
 	}
 	var b strings.Builder
 	for _, name := range infoSections {
-		wanted := slices.ContainsFunc(asked, func(a string) bool { return strings.EqualFold(a, name) })
+		wanted := slices.ContainsFunc(asked, func(a string) bool { return resp.LowerASCII(a) == name })
 		if !all && !wanted {
 			continue
 		}
 		if b.Len() > 0 {
 			b.WriteString("\r\n")
 		}
-		fmt.Fprintf(&b, "# %s\r\n", strings.ToUpper(name[:1])+name[1:])
+		fmt.Fprintf(&b, "# %s\r\n", resp.UpperASCII(name[:1])+name[1:])
 		for _, line := range s.infoSection(name) {
 			b.WriteString(line + "\r\n")
 		}
@@ -141,10 +141,10 @@ func (s *Server) configGet(patterns []string) resp.Reply {
 	for _, p := range patterns { // in the order in which they are asked for, each once
 		for _, kv := range settings {
 			name := resp.Bulk(kv[0])
-			if len(p) == len(kv[0]) && fold(p) == kv[0] {
+			if len(p) == len(kv[0]) && resp.LowerASCII(p) == kv[0] {
 				name = resp.Bulk(p) // as it was asked for
 			}
-			if settingMatches(fold(p), kv[0]) && !slices.Contains(found, resp.Reply(name)) {
+			if settingMatches(resp.LowerASCII(p), kv[0]) && !slices.Contains(found, resp.Reply(name)) {
 				found = append(found, name, resp.Bulk(kv[1]))
 			}
 		}

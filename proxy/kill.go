@@ -38,7 +38,7 @@ func (c *session) kill(args []string) resp.Reply {
 }
 
 func (k *killing) filter(name, value string) resp.Error {
-	switch strings.ToUpper(name) {
+	switch resp.UpperASCII(name) {
 	case "ID":
 		id, ok := resp.Integer(value)
 		if !ok || id < 1 {
@@ -66,7 +66,7 @@ func (k *killing) filter(name, value string) resp.Error {
 		}
 		k.age = time.Duration(min(age, int64(time.Duration(1<<63-1)/time.Second))) * time.Second
 	case "SKIPME":
-		switch strings.ToUpper(value) {
+		switch resp.UpperASCII(value) {
 		case "YES":
 			k.spareSelf = true
 		case "NO":
@@ -82,7 +82,7 @@ func (k *killing) filter(name, value string) resp.Error {
 
 // clientType is a type of client, by Redis's present name.
 func clientType(word string) (string, resp.Error) {
-	switch kind := fold(word); kind {
+	switch kind := resp.LowerASCII(word); kind {
 	case "normal", "master", "replica", "pubsub":
 		return kind, ""
 	case "slave":
@@ -130,7 +130,7 @@ func (c *session) kind() string {
 func (c *session) clientList(args []string) resp.Reply {
 	chosen := func(*session) bool { return true }
 	if len(args) > 2 {
-		switch word := strings.ToUpper(args[2]); {
+		switch word := resp.UpperASCII(args[2]); {
 		case word == "TYPE" && len(args) == 4:
 			kind, refusal := clientType(args[3])
 			if refusal != "" {

@@ -3,7 +3,6 @@ package proxy
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"strings"
 
 	"redlockproxy/resp"
 )
@@ -63,7 +62,7 @@ func (c *session) hello(args []string) resp.Reply {
 	login, named := false, false
 	for i := 2; i < len(args); {
 		left := len(args) - i - 1
-		switch word := strings.ToUpper(args[i]); {
+		switch word := resp.UpperASCII(args[i]); {
 		case word == "AUTH" && left >= 2:
 			login, user, password = true, args[i+1], args[i+2]
 			i += 3

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"strconv"
 
 	"redlockproxy/quorum"
 	"redlockproxy/resp"
@@ -36,11 +37,11 @@ func (s *Server) scan(ctx context.Context, r resp.Scan) resp.Reply {
 	}
 	names := resp.Array{}
 	for i, k := range keys {
-		if r.Type == "" || fold(r.Type) == typeOf(held[i]) {
+		if r.Type == "" || resp.LowerASCII(r.Type) == typeOf(held[i]) {
 			names = append(names, resp.Bulk(k))
 		}
 	}
-	return resp.Array{resp.Bulk(decimal(next.Number())), names}
+	return resp.Array{resp.Bulk(strconv.FormatUint(next.Number(), 10)), names}
 }
 
 // typeOf is the type of what is held, as TYPE names it.

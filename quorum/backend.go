@@ -138,7 +138,6 @@ type WriteKind uint8
 // The kinds of write.
 const (
 	Put     WriteKind = iota + 1 // store Stored with TTL (0: without expiry)
-	PutKeep                      // store Stored and keep the expiry there is
 	Refresh                      // as Put, but where the client value is the same already, keep the stored value and set the expiry only
 	Delete                       // remove the key, of whatever type
 	Expire                       // set the remaining time to TTL; nothing if the key is absent

@@ -18,7 +18,14 @@ type removals struct {
 
 	mu      sync.Mutex
 	removed []Debt // at most one for each deletion and backend
+	noted   map[loss]bool
 	failed  []int
+}
+
+// A loss is a key and what was removed from it.
+type loss struct {
+	key    Key
+	stored Stored
 }
 
 // newRemovals is nil if the operation deletes nothing.
@@ -26,7 +33,7 @@ func (t *transaction) newRemovals(r *round, op Commit) *removals {
 	if !slices.ContainsFunc(op.Writes, func(w Write) bool { return w.Kind == Delete }) {
 		return nil
 	}
-	return &removals{g: t.g, op: op, round: r, until: t.sent.Add(t.g.cfg.VoteLimit)}
+	return &removals{g: t.g, op: op, round: r, until: t.sent.Add(t.g.cfg.VoteLimit), noted: make(map[loss]bool)}
 }
 
 // vote takes one backend's answer into account, be it in time or a straggler's.
@@ -58,11 +65,12 @@ func (rm *removals) granted(a Answer) {
 		if w.Kind != Delete || a.Held[i].Kind != String || !a.Held[i].Stored.HasTag() {
 			continue
 		}
-		d := Debt{Key: w.Key, Stored: a.Held[i].Stored}
-		if slices.ContainsFunc(rm.removed, func(o Debt) bool { return o.Key == d.Key && o.Stored == d.Stored }) {
+		this := loss{w.Key, a.Held[i].Stored}
+		if rm.noted[this] {
 			continue
 		}
-		d.Until = rm.g.debtEnd(0)
+		rm.noted[this] = true
+		d := Debt{Key: this.key, Stored: this.stored, Until: rm.g.debtEnd(0)}
 		rm.removed = append(rm.removed, d)
 		for _, backend := range rm.failed {
 			rm.g.backends[backend].Owe(d)

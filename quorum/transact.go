@@ -219,7 +219,7 @@ func (t *transaction) build(v *View) (Commit, []Lock, error) {
 	}
 	for i, w := range v.writes {
 		w.Write.TTL = StoredTTL(w.life, t.g.cfg.PadTTL)
-		if w.Kind == Put || w.Kind == PutKeep || w.Kind == Refresh {
+		if w.Kind == Put || w.Kind == Refresh {
 			w.Write.Stored = Stored(w.value) + tag
 		}
 		op.Writes[i] = w.Write
@@ -242,7 +242,7 @@ func (l Lock) after(w draftWrite) Lock {
 	switch w.Kind {
 	case Put, Refresh:
 		l.Stored, l.TTL = w.Stored, w.life
-	case PutKeep, Raise:
+	case Raise:
 		l.Stored = w.Stored
 	case Expire, Persist:
 		l.TTL = w.life
@@ -307,6 +307,10 @@ func (t *transaction) settleWon(r *round, op Commit) {
 // lock that its owner still has.
 func (t *transaction) settleUnavailable(r *round, op Commit, locks []Lock) {
 	rm := t.newRemovals(r, op)
+	owed := make(map[Key]bool, len(locks))
+	for _, l := range locks {
+		owed[l.Key] = true
+	}
 	r.each(func(backend int, a Answer) {
 		t.undo(backend, a, locks)
 		if rm != nil {
@@ -316,7 +320,7 @@ func (t *transaction) settleUnavailable(r *round, op Commit, locks []Lock) {
 			return
 		}
 		for i, w := range op.Writes {
-			if w.Kind == Put && a.Held[i].Kind == Nothing {
+			if w.Kind == Put && a.Held[i].Kind == Nothing && !owed[w.Key] {
 				t.g.undo(backend, a, Lock{Key: w.Key, Stored: w.Stored, TTL: w.TTL})
 			}
 		}

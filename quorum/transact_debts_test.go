@@ -1,6 +1,8 @@
 package quorum_test
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,5 +59,53 @@ func TestThawedBackendDoesNotSayWhatElseIsToBeRemoved(t *testing.T) {
 		r.plant("L", quorum.Stored("1"+tag), 0, 1, 2, 3, 4, 5) // the next owner's
 		r.heal()
 		r.expect("L", "", "1", "1", "1", "1")
+	})
+}
+
+// debtor notes what is owed to a backend.
+type debtor struct {
+	*quorumtest.Fake
+	mu   sync.Mutex
+	owed []quorum.Debt
+}
+
+func (d *debtor) Owe(debt quorum.Debt) {
+	d.mu.Lock()
+	d.owed = append(d.owed, debt)
+	d.mu.Unlock()
+	d.Fake.Owe(debt)
+}
+
+// The debts that a backend may have are bounded, so none of them is owed twice.
+func TestCreationWithoutAQuorumIsOwedOnce(t *testing.T) {
+	virtual(t, func(t *testing.T, r *rig) {
+		var debtors []*debtor
+		var backends []quorum.Backend
+		for _, f := range r.fakes {
+			debtors = append(debtors, &debtor{Fake: f})
+			backends = append(backends, debtors[len(debtors)-1])
+		}
+		g := newGroup(t, 1, backends)
+		r.set(quorumtest.LostReply, 3, 4, 5)
+		_, err := g.Transact(context.Background(), quorum.Assumption{Kind: quorum.AssumeAbsent}, func(v *quorum.View) error {
+			if _, err := v.Exists("L"); err != nil {
+				return err
+			}
+			v.Put("L", "a", time.Minute)
+			v.Put("M", "a", time.Minute) // not looked at before
+			return nil
+		})
+		expectUnavailable(t, "two keys", err)
+		r.heal()
+		r.expectAll("L", "")
+		for i, d := range debtors {
+			seen := make(map[quorum.Key]int)
+			for _, o := range d.owed {
+				seen[o.Key]++
+			}
+			if seen["L"] != 1 || i < 2 && seen["M"] != 1 {
+				t.Errorf("backend %d: owed %v", i+1, seen)
+			}
+		}
 	})
 }

@@ -16,7 +16,7 @@ func (v *View) Look() (keys []Key, held []Holding) {
 func (v *View) Stores(key Key) (value string, ok bool) {
 	for i := len(v.writes) - 1; i >= 0; i-- {
 		if w := v.writes[i]; w.Key == key {
-			return w.value, w.Kind == Put || w.Kind == PutKeep || w.Kind == Refresh
+			return w.value, w.Kind == Put || w.Kind == Refresh
 		}
 	}
 	return "", false

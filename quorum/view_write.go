@@ -9,7 +9,7 @@ import (
 // Put stores a client value with a ttl, 0 for none. What was there before does not
 // matter, unless the program has looked.
 func (v *View) Put(key Key, value string, ttl time.Duration) {
-	v.put(Put, key, value, ttl)
+	v.put(key, value, ttl)
 }
 
 // PutKeep stores a client value and keeps the expiry the key has. The time that is left
@@ -24,16 +24,16 @@ func (v *View) PutKeep(key Key, value string) error {
 	case !exists || left == NoTTL:
 		left = 0
 	}
-	v.put(Put, key, value, left)
+	v.put(key, value, left)
 	return nil
 }
 
-func (v *View) put(kind WriteKind, key Key, value string, ttl time.Duration) {
+func (v *View) put(key Key, value string, ttl time.Duration) {
 	v.touch(key)
-	w := draftWrite{Write: Write{Kind: kind, Key: key}, value: value, life: ttl}
+	w := draftWrite{Write: Write{Kind: Put, Key: key}, value: value, life: ttl}
 	_, own := v.overlay[key]
 	w.created = !own && v.checks(key, func(g Guard) bool { return g.Kind == Absent })
-	if kind == Put && !own && v.checks(key, func(g Guard) bool { return g.Kind == ValueIs && g.Text == value }) {
+	if !own && v.checks(key, func(g Guard) bool { return g.Kind == ValueIs && g.Text == value }) {
 		// The owner renews: the lock stays the one attempt it is, on every backend,
 		// and a renewal that reaches only some does not split it in two.
 		w.Kind = Refresh

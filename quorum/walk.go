@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"context"
+	"math/bits"
 	"slices"
 	"time"
 )
@@ -54,13 +55,7 @@ func (g *Group) walked(p Place) bool {
 	return p.Backend-p.missed() >= g.N()-g.Q()+1
 }
 
-func (p Place) missed() int {
-	n := 0
-	for m := p.Missed; m != 0; m &= m - 1 {
-		n++
-	}
-	return n
-}
+func (p Place) missed() int { return bits.OnesCount8(p.Missed) }
 
 const (
 	// walkKeys is how many names one step gathers before it looks who holds them, and

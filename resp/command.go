@@ -137,7 +137,7 @@ func Lookup(name string) (Info, bool) {
 		return c.Info, true
 	}
 	if ofModule(name) {
-		return Info{Name: lowerASCII(name), Family: Refused}, true
+		return Info{Name: LowerASCII(name), Family: Refused}, true
 	}
 	return Info{}, false
 }
@@ -268,11 +268,11 @@ func Subcommands(name string) []Info {
 
 // HelpText is the reply to the HELP subcommand of a command that has subcommands.
 func HelpText(name string) Array {
-	name = upperASCII(name)
+	name = UpperASCII(name)
 	text := Array{Status(name + " <subcommand> [<arg> ...]. Subcommands are:")}
 	for _, info := range Subcommands(name) {
 		_, sub, _ := strings.Cut(info.Name, "|")
-		text = append(text, Status(upperASCII(sub)), Status("    "+info.Help))
+		text = append(text, Status(UpperASCII(sub)), Status("    "+info.Help))
 	}
 	return text
 }

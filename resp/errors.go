@@ -119,13 +119,13 @@ func HelloOption(word string) Error {
 // UnknownSubcommand is the error for the second word of a command such as CLIENT.
 func UnknownSubcommand(command, sub string) Error {
 	return Error("ERR unknown subcommand '" + clean(clip(sub, maxEcho)) + "'. Try " +
-		upperASCII(command) + " HELP.")
+		UpperASCII(command) + " HELP.")
 }
 
 // SubcommandSyntax is the error for too many words behind a subcommand.
 func SubcommandSyntax(command, sub string) Error {
 	return Error("ERR unknown subcommand or wrong number of arguments for '" + clean(clip(sub, maxEcho)) +
-		"'. Try " + upperASCII(command) + " HELP.")
+		"'. Try " + UpperASCII(command) + " HELP.")
 }
 
 // maxEcho is how many bytes of a client's own words Redis repeats in an error.

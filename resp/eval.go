@@ -15,7 +15,7 @@ func parseEval(name string, args []string) (Request, error) {
 		if len(e.Script) != digestLen {
 			return nil, ErrNoScript
 		}
-		e.Script = lowerASCII(e.Script)
+		e.Script = LowerASCII(e.Script)
 	}
 	keys, rest, err := scriptKeys(args)
 	if err != "" {
@@ -55,7 +55,7 @@ func parseScript(_ string, args []string) (Request, error) {
 	case "EXISTS":
 		digests := make([]string, 0, len(args)-2)
 		for _, d := range args[2:] {
-			digests = append(digests, lowerASCII(d))
+			digests = append(digests, LowerASCII(d))
 		}
 		return ScriptExists{Digests: digests}, nil
 	case "FLUSH":

@@ -137,16 +137,16 @@ func option(word string) string {
 	if len(word) > maxOption {
 		return word
 	}
-	return upperASCII(word)
+	return UpperASCII(word)
 }
 
-// upperASCII turns the letters a to z into upper case and leaves all other bytes
+// UpperASCII turns the letters a to z into upper case and leaves all other bytes
 // alone. The functions of package strings also know letters beyond ASCII that
 // have an ASCII one as their other case; Redis doesn't.
-func upperASCII(s string) string { return mapBytes(s, 'a', 'z') }
+func UpperASCII(s string) string { return mapBytes(s, 'a', 'z') }
 
-// lowerASCII is the other direction.
-func lowerASCII(s string) string { return mapBytes(s, 'A', 'Z') }
+// LowerASCII is the other direction.
+func LowerASCII(s string) string { return mapBytes(s, 'A', 'Z') }
 
 // mapBytes changes the case of the letters from first to last.
 func mapBytes(s string, first, last byte) string {

@@ -16,7 +16,7 @@ func onPurpose(args []string, ours, theirs string) bool {
 	if strings.HasPrefix(ours, "UNSUPPORTED ") {
 		return true
 	}
-	name := lowerASCII(args[0])
+	name := LowerASCII(args[0])
 	for _, a := range args[1:] {
 		if w := option(a); name == "set" && (w == "IFEQ" || w == "IFNE") {
 			return true
@@ -89,7 +89,7 @@ func randomCase(rnd *rand.Rand, s string) string {
 	b := []byte(s)
 	for i := range b {
 		if rnd.IntN(2) == 0 {
-			b[i] = upperASCII(string(b[i : i+1]))[0]
+			b[i] = UpperASCII(string(b[i : i+1]))[0]
 		}
 	}
 	return string(b)

@@ -81,7 +81,7 @@ var modulePrefixes = []string{"json.", "ft.", "ts.", "bf.", "cf.", "cms.", "topk
 // ofModule reports whether name belongs to one of the modules.
 func ofModule(name string) bool {
 	for _, p := range modulePrefixes {
-		if len(name) > len(p) && len(name) <= maxName && lowerASCII(name[:len(p)]) == p {
+		if len(name) > len(p) && len(name) <= maxName && LowerASCII(name[:len(p)]) == p {
 			return true
 		}
 	}
@@ -93,7 +93,7 @@ func ofModule(name string) bool {
 // commands of a sharded group of servers it is Redis's own text, which their
 // clients look for.
 func Unsupported(name string) Error {
-	key := strings.ReplaceAll(lowerASCII(clip(name, maxName)), " ", "|")
+	key := strings.ReplaceAll(LowerASCII(clip(name, maxName)), " ", "|")
 	why, known := refusals[key]
 	switch {
 	case known && why == "":
@@ -103,5 +103,5 @@ func Unsupported(name string) Error {
 	case !known:
 		why = "it is answered without the backends; send it as a command of its own"
 	}
-	return Error(clean("UNSUPPORTED " + upperASCII(strings.ReplaceAll(key, "|", " ")) + ": " + why))
+	return Error(clean("UNSUPPORTED " + UpperASCII(strings.ReplaceAll(key, "|", " ")) + ": " + why))
 }

@@ -4,6 +4,19 @@ func parseSetNX(name string, args []string) (Request, error) {
 	return Set{Key: args[1], Value: args[2], Cond: IfAbsent, Name: name}, nil
 }
 
+// Outcome is the reply that tells whether the value was stored, for a SET without Get.
+func (s Set) Outcome(stored bool) Reply {
+	switch {
+	case s.Name == "setnx" && stored:
+		return Int(1)
+	case s.Name == "setnx":
+		return Int(0)
+	case stored:
+		return OK
+	}
+	return Null{}
+}
+
 // parseSetEX parses SETEX and PSETEX.
 func parseSetEX(name string, args []string) (Request, error) {
 	millis, err := positiveMillis(name, args[2], name == "setex")

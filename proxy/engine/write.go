@@ -42,15 +42,10 @@ func set(v *quorum.View, r resp.Set) (resp.Reply, error) {
 			return nil, err
 		}
 	}
-	switch {
-	case r.Get:
+	if r.Get {
 		return before, nil
-	case r.Name == "setnx":
-		return flag(met), nil
-	case met:
-		return resp.OK, nil
 	}
-	return resp.Null{}, nil
+	return r.Outcome(met), nil
 }
 
 // condition tells whether a key is as a SET or DELEX wants it. A missing key is

@@ -45,6 +45,7 @@ type Conn struct {
 
 	authenticated atomic.Bool
 	shaken        atomic.Bool // the TLS handshake is done, or there is none
+	replying      atomic.Bool // Write is under way, and has its deadline
 	closing       sync.Once
 	closeErr      error
 
@@ -77,7 +78,7 @@ func newConn(l *Listener, raw net.Conn) *Conn {
 	c.authenticated.Store(!limits.AuthRequired)
 	c.source = tap{c.stream, &c.more}
 	if c.rules.config != nil {
-		c.stream = tls.Server(tap{raw, &c.more}, c.rules.config)
+		c.stream = tls.Server(records{tap{raw, &c.more}, c}, c.rules.config)
 		c.source = c.stream
 	}
 	c.shaken.Store(c.rules.config == nil)
@@ -98,6 +99,24 @@ func (t tap) Read(b []byte) (int, error) {
 	n, err := t.Conn.Read(b)
 	*t.full = n == len(b)
 	return n, err
+}
+
+// records is the socket under TLS, which writes by itself too: Read answers a client that
+// asks for new keys. Such an answer has a deadline of its own, or that of the handshake
+// or of the last reply would end the connection.
+type records struct {
+	tap
+	c *Conn
+}
+
+// Write implements net.Conn.
+func (r records) Write(b []byte) (int, error) {
+	if r.c.shaken.Load() && !r.c.replying.Load() {
+		if err := r.c.limitWrite(); err != nil {
+			return 0, err
+		}
+	}
+	return r.tap.Write(b)
 }
 
 // Authenticated tells whether the client counts as logged in: the limits with which it
@@ -315,11 +334,18 @@ func (c *Conn) Write(b []byte) (int, error) {
 // writeRest writes what follows the first n bytes, which have been taken, and has a
 // deadline for it: mostly there is nothing to wait for, and none is needed.
 func (c *Conn) writeRest(b []byte, n int) (int, error) {
-	if err := c.raw.SetWriteDeadline(time.Now().Add(c.l.rules.Load().limits.WriteStall)); err != nil {
+	if err := c.limitWrite(); err != nil {
 		return n, err
 	}
+	c.replying.Store(true)
+	defer c.replying.Store(false)
 	more, err := c.stream.Write(b[n:])
 	return n + more, err
+}
+
+// limitWrite gives what is written from now on its time.
+func (c *Conn) limitWrite() error {
+	return c.raw.SetWriteDeadline(time.Now().Add(c.l.rules.Load().limits.WriteStall))
 }
 
 // HungUp tells, without waiting, whether the client has closed its end or the connection

@@ -13,6 +13,7 @@ import (
 type ledger struct {
 	kept   []quorum.Debt // until there is a connection, or the backend may take them
 	queued int           // wait in the queue
+	waits  int           // about what those take, in bytes
 	sent   int           // wait for an answer
 	bytes  int           // about what all of them take
 }
@@ -67,6 +68,7 @@ func (l *Lane) Owe(debt quorum.Debt) {
 	}
 	l.queue = append(l.queue, item{debt: debt})
 	l.debts.queued++
+	l.debts.waits += size
 	l.signal()
 }
 
@@ -91,6 +93,7 @@ func (l *Lane) paid(debt quorum.Debt) {
 func (l *Lane) sendDebts() {
 	for _, d := range l.debts.kept {
 		l.queue = append(l.queue, item{debt: d})
+		l.debts.waits += debtSize(d)
 	}
 	l.debts.queued += len(l.debts.kept)
 	l.debts.kept = nil

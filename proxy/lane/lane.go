@@ -244,7 +244,7 @@ func (l *Lane) waiting() (n int, full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n = len(l.queue)
-	return n, n >= l.cfg.BatchRequests || l.bytes+l.debts.bytes >= l.cfg.BatchBytes
+	return n, n >= l.cfg.BatchRequests || l.bytes+l.debts.waits >= l.cfg.BatchBytes
 }
 
 // take removes from the queue what goes into one batch, and leaves out what is
@@ -265,6 +265,7 @@ func (l *Lane) take(batch []item) []item {
 			close(it.mark)
 		case it.call == nil:
 			l.debts.queued--
+			l.debts.waits -= debtSize(it.debt)
 			l.debts.sent++
 			batch = append(batch, it)
 			bytes += debtSize(it.debt)
@@ -303,7 +304,7 @@ func (l *Lane) up() {
 func (l *Lane) down(err error) {
 	l.mu.Lock()
 	waiting := l.queue
-	l.open, l.queue, l.bytes, l.debts.queued = false, nil, 0, 0
+	l.open, l.queue, l.bytes, l.debts.queued, l.debts.waits = false, nil, 0, 0, 0
 	for _, it := range waiting {
 		if it.call == nil && it.mark == nil {
 			l.debts.kept = append(l.debts.kept, it.debt)

@@ -268,7 +268,36 @@ func TestWaitingRequestsAndDebtsAreBoundedInBytes(t *testing.T) {
 	eventually(t, "that debt is paid", func() bool { kept, _ := l.Debts(); return kept == 0 })
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.bytes != 0 || l.debts.bytes != 0 {
-		t.Errorf("of nothing there are %d and %d bytes", l.bytes, l.debts.bytes)
+	if l.bytes != 0 || l.debts.bytes != 0 || l.debts.waits != 0 {
+		t.Errorf("of nothing there are %d, %d and %d bytes", l.bytes, l.debts.bytes, l.debts.waits)
+	}
+}
+
+// Debts that a backend refuses are kept, and are no batch that it is time to send.
+func TestKeptDebtsFillNoBatch(t *testing.T) {
+	server := redistest.Start(t)
+	cfg := tcp(server.Addr())
+	cfg.BatchBytes = 1000
+	l := open(t, cfg)
+	server.MustDo("ACL", "SETUSER", "default", "-del")
+	for i := range 10 {
+		key := fmt.Sprint("k", i)
+		server.MustDo("SET", key, strings.Repeat("x", 200))
+		l.Owe(debt(key, strings.Repeat("x", 200)))
+	}
+	waits := func() (kept, bytes int, full bool) {
+		_, full = l.waiting()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.debts.kept), l.debts.waits, full
+	}
+	eventually(t, "all are kept, and nothing waits", func() bool {
+		kept, bytes, full := waits()
+		return kept == 10 && bytes == 0 && !full
+	})
+	server.MustDo("ACL", "SETUSER", "default", "+del")
+	eventually(t, "the removals are done", func() bool { kept, _ := l.Debts(); return kept == 0 })
+	if _, bytes, full := waits(); bytes != 0 || full {
+		t.Errorf("of nothing %d bytes wait", bytes)
 	}
 }

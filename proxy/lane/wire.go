@@ -98,20 +98,21 @@ var guardNames = map[quorum.GuardKind]string{
 }
 
 var writeNames = map[quorum.WriteKind]string{
-	quorum.Put: "put", quorum.PutKeep: "keep", quorum.Refresh: "refresh", quorum.Delete: "delete",
+	quorum.Put: "put", quorum.Refresh: "refresh", quorum.Delete: "delete",
 	quorum.Expire: "expire", quorum.Persist: "persist", quorum.Raise: "keep",
 }
 
 // commitArgs makes KEYS and ARGV of the commit script.
 func commitArgs(op quorum.Commit) (keys []quorum.Key, args []any) {
+	places := make(map[quorum.Key]int, len(op.Writes))
 	index := func(k quorum.Key) int {
-		for i, have := range keys {
-			if have == k {
-				return i + 1
-			}
+		at, ok := places[k]
+		if !ok {
+			keys = append(keys, k)
+			at = len(keys)
+			places[k] = at
 		}
-		keys = append(keys, k)
-		return len(keys)
+		return at
 	}
 	args = make([]any, 0, 1+3*len(op.Guards)+4*len(op.Writes))
 	args = append(args, len(op.Guards))

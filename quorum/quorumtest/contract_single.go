@@ -118,11 +118,11 @@ var readCases = []Case{
 		c.held(c.granted(quorum.Commit{
 			Guards: []quorum.Guard{{Kind: quorum.Absent, Key: "g"}, {Kind: quorum.Lower, Key: "l", Text: "3"}},
 			Writes: []quorum.Write{
-				{Kind: quorum.PutKeep, Key: "p", Stored: "v"},
+				{Kind: quorum.Raise, Key: "p", Stored: "5"},
 				{Kind: quorum.Expire, Key: "e", TTL: long},
 			},
 		}), nothing, nothing)
-		c.has("p", "v", 0)
+		c.has("p", "5", 0)
 		c.gone("e")
 		c.refused(quorum.Commit{Guards: []quorum.Guard{{Kind: quorum.Present, Key: "g"}}}, nothing)
 	}},

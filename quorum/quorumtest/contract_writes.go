@@ -34,12 +34,6 @@ var putRows = []writeRow{
 	{list, 0, quorum.Put, "v", long, "v", long},
 	{list, 0, quorum.Put, "v", 0, "v", 0},
 
-	{absent, 0, quorum.PutKeep, "v" + tagA, 0, "v" + tagA, 0},
-	{"old", 0, quorum.PutKeep, "v" + tagA, 0, "v" + tagA, 0},
-	{"old", long, quorum.PutKeep, "v" + tagA, 0, "v" + tagA, long},
-	{"old", days, quorum.PutKeep, binary, 0, binary, days},
-	{list, 0, quorum.PutKeep, "v", 0, "v", 0},
-
 	{absent, 0, quorum.Refresh, "v" + tagA, long, "v" + tagA, long},
 	{absent, 0, quorum.Refresh, "v" + tagA, 0, "v" + tagA, 0},
 	{"v", 0, quorum.Refresh, "v" + tagA, long, "v", long},
@@ -108,9 +102,9 @@ var writeCases = []Case{
 		s.PlantList("l")
 		c.held(c.granted(quorum.Commit{Writes: []quorum.Write{
 			{Kind: quorum.Expire, Key: "l", TTL: long},
-			{Kind: quorum.PutKeep, Key: "l", Stored: "v"},
+			{Kind: quorum.Raise, Key: "l", Stored: "5"},
 		}}), other, other)
-		c.has("l", "v", long)
+		c.has("l", "5", long)
 	}},
 	{"WritesOnOneKeyFollowEachOther", func(t *testing.T, s Subject) {
 		c := trial{t, s, "one key"}
@@ -122,7 +116,7 @@ var writeCases = []Case{
 				{Kind: quorum.Volatile, Key: "k"},
 			},
 			Writes: []quorum.Write{
-				{Kind: quorum.PutKeep, Key: "k", Stored: "1"},
+				{Kind: quorum.Raise, Key: "k", Stored: "1"},
 				{Kind: quorum.Put, Key: "x", Stored: "x", TTL: long},
 				{Kind: quorum.Raise, Key: "k", Stored: "2"},
 				{Kind: quorum.Delete, Key: "k"},
@@ -131,7 +125,7 @@ var writeCases = []Case{
 				{Kind: quorum.Refresh, Key: "k", Stored: "3" + tagA, TTL: long},
 				{Kind: quorum.Delete, Key: "x"},
 				{Kind: quorum.Expire, Key: "k", TTL: 0},
-				{Kind: quorum.PutKeep, Key: "k", Stored: "4"},
+				{Kind: quorum.Raise, Key: "k", Stored: "4"},
 				{Kind: quorum.Expire, Key: "k", TTL: long},
 			},
 		}), str("0"+tagA), nothing, str("1"), str("2"), nothing, nothing, str("3"+tagB), str("x"), str("3"+tagB), nothing, str("4"))
@@ -148,7 +142,7 @@ var writeCases = []Case{
 		s.Plant(binary, binary+tagA, long)
 		c.held(c.granted(quorum.Commit{
 			Guards: []quorum.Guard{{Kind: quorum.StoredIs, Key: binary, Text: binary + tagA}},
-			Writes: []quorum.Write{{Kind: quorum.PutKeep, Key: binary, Stored: binary + tagB}},
+			Writes: []quorum.Write{{Kind: quorum.Put, Key: binary, Stored: binary + tagB, TTL: long}},
 		}), str(binary+tagA))
 		c.has(binary, binary+tagB, long)
 	}},
@@ -167,7 +161,7 @@ var writeCases = []Case{
 			Writes: []quorum.Write{
 				{Kind: quorum.Put, Key: "p", Stored: "2", TTL: long},
 				{Kind: quorum.Put, Key: "new", Stored: "2", TTL: long},
-				{Kind: quorum.PutKeep, Key: "k", Stored: "2"},
+				{Kind: quorum.Raise, Key: "k", Stored: "2"},
 				{Kind: quorum.Refresh, Key: "r", Stored: "1" + tagB, TTL: long},
 				{Kind: quorum.Delete, Key: "d"},
 				{Kind: quorum.Expire, Key: "e", TTL: long},

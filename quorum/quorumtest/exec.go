@@ -184,7 +184,7 @@ func (s *store) apply(w quorum.Write) {
 	switch w.Kind {
 	case quorum.Put:
 		s.put(w.Key, w.Stored, w.TTL)
-	case quorum.PutKeep, quorum.Raise:
+	case quorum.Raise:
 		s.putKeep(w.Key, w.Stored)
 	case quorum.Refresh:
 		stored := w.Stored
@@ -238,7 +238,7 @@ func checkWrite(w quorum.Write) error {
 		if _, ok := integer(string(w.Stored)); !ok {
 			return errors.New("raise to no integer")
 		}
-	case quorum.PutKeep, quorum.Delete, quorum.Persist:
+	case quorum.Delete, quorum.Persist:
 	default:
 		return fmt.Errorf("unknown kind %d", w.Kind)
 	}
