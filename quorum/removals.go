@@ -17,15 +17,8 @@ type removals struct {
 	until time.Time // a straggler's grant after it was for something that nobody asked to remove
 
 	mu      sync.Mutex
-	removed []Debt // at most one for each deletion and backend
-	noted   map[loss]bool
+	removed [][]Debt // of each write, at most one a backend
 	failed  []int
-}
-
-// A loss is a key and what was removed from it.
-type loss struct {
-	key    Key
-	stored Stored
 }
 
 // newRemovals is nil if the operation deletes nothing.
@@ -33,7 +26,7 @@ func (t *transaction) newRemovals(r *round, op Commit) *removals {
 	if !slices.ContainsFunc(op.Writes, func(w Write) bool { return w.Kind == Delete }) {
 		return nil
 	}
-	return &removals{g: t.g, op: op, round: r, until: t.sent.Add(t.g.cfg.VoteLimit), noted: make(map[loss]bool)}
+	return &removals{g: t.g, op: op, round: r, until: t.sent.Add(t.g.cfg.VoteLimit), removed: make([][]Debt, len(op.Writes))}
 }
 
 // vote takes one backend's answer into account, be it in time or a straggler's.
@@ -43,7 +36,7 @@ func (rm *removals) vote(backend int, a Answer) {
 	switch {
 	case a.Vote == Failed:
 		rm.failed = append(rm.failed, backend)
-		for _, d := range rm.removed {
+		for _, d := range slices.Concat(rm.removed...) {
 			rm.g.backends[backend].Owe(d)
 		}
 	case a.Vote == Granted && rm.trusted(backend):
@@ -65,13 +58,12 @@ func (rm *removals) granted(a Answer) {
 		if w.Kind != Delete || a.Held[i].Kind != String || !a.Held[i].Stored.HasTag() {
 			continue
 		}
-		this := loss{w.Key, a.Held[i].Stored}
-		if rm.noted[this] {
+		d := Debt{Key: w.Key, Stored: a.Held[i].Stored}
+		if slices.ContainsFunc(rm.removed[i], func(o Debt) bool { return o.Stored == d.Stored }) {
 			continue
 		}
-		rm.noted[this] = true
-		d := Debt{Key: this.key, Stored: this.stored, Until: rm.g.debtEnd(0)}
-		rm.removed = append(rm.removed, d)
+		d.Until = rm.g.debtEnd(0)
+		rm.removed[i] = append(rm.removed[i], d)
 		for _, backend := range rm.failed {
 			rm.g.backends[backend].Owe(d)
 		}
