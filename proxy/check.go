@@ -34,10 +34,11 @@ func check(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(st
 		_, err := fmt.Fprintln(out, "The configuration is valid. No backends are named: `serve` would run on embedded ones, for trying it out only.")
 		return err
 	}
-	reports, names, err := inspectAll(ctx, cfg, readFile)
+	configs, err := quiet(cfg).laneConfigs(readFile)
 	if err != nil {
 		return err
 	}
+	reports, names := inspectAll(ctx, configs), names(configs)
 	notes, unfit := judge(reports, names, stores)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "BACKEND\tSTATE\tVERSION\tROLE\tRUN ID\tROUND TRIP\tCLOCK\tNOTE")
@@ -67,22 +68,16 @@ func check(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(st
 	return nil
 }
 
-func inspectAll(ctx context.Context, cfg conf.Config, readFile func(string) ([]byte, error)) ([]lane.Report, []string, error) {
-	s := quiet(cfg)
-	configs, err := s.laneConfigs(readFile)
-	if err != nil {
-		return nil, nil, err
-	}
+// inspectAll looks at every backend at once.
+func inspectAll(ctx context.Context, configs []lane.Config) []lane.Report {
 	reports := make([]lane.Report, len(configs))
-	names := make([]string, len(configs))
 	var wg sync.WaitGroup
 	for i, lc := range configs {
-		names[i] = lc.Name
 		lc.Twin = nil // judge names both
 		wg.Go(func() { reports[i] = lane.Inspect(ctx, lc) })
 	}
 	wg.Wait()
-	return reports, names, nil
+	return reports
 }
 
 // quiet is a server that only knows how to reach its backends, and logs nothing: what
