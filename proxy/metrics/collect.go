@@ -110,7 +110,7 @@ func (c *collector) backendRows() {
 			}
 		})
 	c.ofBackends(prometheus.GaugeValue, "redis_clock_drift_ms",
-		"How far the backend's clock has moved against the proxy's monotonic one within five minutes, in milliseconds; NaN while unknown.",
+		"How far the backend's clock has moved against the proxy's within five minutes, in milliseconds; NaN while unknown, as after five minutes without an answer.",
 		func(b Backend) float64 {
 			if !b.DriftKnown {
 				return math.NaN()

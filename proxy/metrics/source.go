@@ -27,7 +27,7 @@ type Backend struct {
 	Refills      int64     // how often it has been brought up to date after a loss of memory
 	LearnerSince time.Time // zero if it is no learner
 
-	// Drift is how far its clock has moved against this process's monotonic clock
+	// Drift is how far its clock has moved against this machine's
 	// within the last minutes, as far as that is certain; DriftKnown, whether that
 	// could be measured.
 	Drift      time.Duration
