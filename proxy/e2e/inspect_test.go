@@ -38,6 +38,27 @@ func TestInspectCountsTheVotesThatAProxyWouldCount(t *testing.T) {
 	inspect(1, "lock:job: unavailable; the group is not founded")
 }
 
+// After a majority has forgotten, locks can be taken and numbers can't be had until all
+// backends can be asked for the highest.
+func TestVotersAboutLocksAloneAreShownAsSuch(t *testing.T) {
+	args := redistest.Patient(t)
+	w := newWorld(t, append(args, "-admin", "127.0.0.1:0")...)
+	w.backends[4].Kill()
+	for _, s := range w.backends[:3] {
+		s.MustDo("SET", redistest.Marker, strings.Replace(s.Get(redistest.Marker), " voter ", " locker ", 1))
+	}
+	w.awaitInfo("\nvoters:4", "number_voters:1", "it votes about locks; and not yet about numbers")
+	for _, line := range []string{"redlock_proxy_voters 4", "redlock_proxy_number_voters 1"} {
+		if !strings.Contains(w.get("/metrics"), "\n"+line+"\n") {
+			t.Errorf("the metrics do not show %s", line)
+		}
+	}
+	w.lock(ok, "lock:job", "T0ken", "60000")
+	w.wantUnavailable("INCR", "lock:job:fence")
+	wantProgram(t, 0, []string{"lock:job: held on 4 of 5 backends", "agreed; it votes about locks, and not yet about numbers"},
+		append(args[:2:2], "inspect", "lock:job", "-backends", strings.Join(w.addrs, ","))...)
+}
+
 func TestInspectTrustsASingleBackend(t *testing.T) {
 	s := redistest.Start(t)
 	s.MustDo("SET", "lock:job", "T0ken", "PX", "60000")

@@ -21,7 +21,9 @@ type counts struct {
 type Facts struct {
 	State  State
 	Since  time.Time // when it got into this state; zero before the first attempt to connect
-	Reason string    // why it has no vote or, if it has one, why there are warnings
+	Reason string    // why it has no vote or not all or, if it has one, why there are warnings
+
+	Numbers bool // it votes about numbers, too
 
 	Warnings []Warning // what does not take its vote and should be mended
 
@@ -54,6 +56,7 @@ func (l *Lane) Facts() Facts {
 	busy := l.busySince.Load()
 	f.Debts, f.DebtsLost = l.Debts()
 	f.Drift, f.DriftKnown = l.Drift()
+	f.Numbers = f.State == Voter && l.standing.numbers(l.cfg.Admission)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f.Waiting = len(l.queue)

@@ -15,6 +15,8 @@ type Backend struct {
 	Name  string // its address
 	State string // one of States
 
+	Numbers bool // a voter that votes about numbers, too
+
 	Granted, Refused, Failed int64 // its votes
 
 	Waiting   int   // requests in its queue
