@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -150,9 +151,14 @@ func Ping(ctx context.Context, c conf.Server, readFile func(string) ([]byte, err
 		}
 	}
 	if c.TLSCert != "" {
-		if conn, err = clientTLS(conn, c, readFile); err != nil {
+		encrypted, err := clientTLS(conn, c, readFile)
+		if err != nil {
 			return err
 		}
+		if err := encrypted.HandshakeContext(ctx); err != nil {
+			return err
+		}
+		conn = encrypted
 	}
 	r := bufio.NewReader(conn)
 	if c.Password.IsSet() {
@@ -165,7 +171,7 @@ func Ping(ctx context.Context, c conf.Server, readFile func(string) ([]byte, err
 
 // clientTLS speaks TLS to our own server: what it shows must be what it was told to
 // show, by the same files. Its name is not looked at, since this is its own machine.
-func clientTLS(conn net.Conn, c conf.Server, readFile func(string) ([]byte, error)) (net.Conn, error) {
+func clientTLS(conn net.Conn, c conf.Server, readFile func(string) ([]byte, error)) (*tls.Conn, error) {
 	own, err := c.TLS(readFile)
 	if err != nil {
 		return nil, err
@@ -174,6 +180,13 @@ func clientTLS(conn net.Conn, c conf.Server, readFile func(string) ([]byte, erro
 		MinVersion:         tls.VersionTLS12,
 		Certificates:       own.Certificates,
 		InsecureSkipVerify: true, //nolint:gosec // see above
+		// Before anything is sent: the port may be somebody else's by now.
+		VerifyConnection: func(shown tls.ConnectionState) error {
+			if len(shown.PeerCertificates) == 0 || !bytes.Equal(shown.PeerCertificates[0].Raw, own.Certificates[0].Certificate[0]) {
+				return errors.New("the server shows another certificate than the one in server.tls_cert: it is another program, or has not reloaded its files")
+			}
+			return nil
+		},
 	}), nil
 }
 
