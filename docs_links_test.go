@@ -158,7 +158,7 @@ func TestLogLinesThatDocumentsQuoteAreWritten(t *testing.T) {
 				return err
 			}
 			text, err := os.ReadFile(path)
-			sources += string(text)
+			sources += strings.ReplaceAll(string(text), `\"`, `"`)
 			return err
 		})
 		if err != nil {

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -34,10 +35,11 @@ func check(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(st
 		_, err := fmt.Fprintln(out, "The configuration is valid. No backends are named: `serve` would run on embedded ones, for trying it out only.")
 		return err
 	}
-	reports, names, err := inspectAll(ctx, cfg, readFile)
+	configs, err := quiet(cfg).laneConfigs(readFile)
 	if err != nil {
 		return err
 	}
+	reports, names := inspectAll(ctx, configs), names(configs)
 	notes, unfit := judge(reports, names, stores)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "BACKEND\tSTATE\tVERSION\tROLE\tRUN ID\tROUND TRIP\tCLOCK\tNOTE")
@@ -67,22 +69,16 @@ func check(ctx context.Context, cfg conf.Config, out io.Writer, readFile func(st
 	return nil
 }
 
-func inspectAll(ctx context.Context, cfg conf.Config, readFile func(string) ([]byte, error)) ([]lane.Report, []string, error) {
-	s := quiet(cfg)
-	configs, err := s.laneConfigs(readFile)
-	if err != nil {
-		return nil, nil, err
-	}
+// inspectAll looks at every backend at once.
+func inspectAll(ctx context.Context, configs []lane.Config) []lane.Report {
 	reports := make([]lane.Report, len(configs))
-	names := make([]string, len(configs))
 	var wg sync.WaitGroup
 	for i, lc := range configs {
-		names[i] = lc.Name
 		lc.Twin = nil // judge names both
 		wg.Go(func() { reports[i] = lane.Inspect(ctx, lc) })
 	}
 	wg.Wait()
-	return reports, names, nil
+	return reports
 }
 
 // quiet is a server that only knows how to reach its backends, and logs nothing: what
@@ -155,9 +151,14 @@ func Ping(ctx context.Context, c conf.Server, readFile func(string) ([]byte, err
 		}
 	}
 	if c.TLSCert != "" {
-		if conn, err = clientTLS(conn, c, readFile); err != nil {
+		encrypted, err := clientTLS(conn, c, readFile)
+		if err != nil {
 			return err
 		}
+		if err := encrypted.HandshakeContext(ctx); err != nil {
+			return err
+		}
+		conn = encrypted
 	}
 	r := bufio.NewReader(conn)
 	if c.Password.IsSet() {
@@ -170,7 +171,7 @@ func Ping(ctx context.Context, c conf.Server, readFile func(string) ([]byte, err
 
 // clientTLS speaks TLS to our own server: what it shows must be what it was told to
 // show, by the same files. Its name is not looked at, since this is its own machine.
-func clientTLS(conn net.Conn, c conf.Server, readFile func(string) ([]byte, error)) (net.Conn, error) {
+func clientTLS(conn net.Conn, c conf.Server, readFile func(string) ([]byte, error)) (*tls.Conn, error) {
 	own, err := c.TLS(readFile)
 	if err != nil {
 		return nil, err
@@ -179,6 +180,13 @@ func clientTLS(conn net.Conn, c conf.Server, readFile func(string) ([]byte, erro
 		MinVersion:         tls.VersionTLS12,
 		Certificates:       own.Certificates,
 		InsecureSkipVerify: true, //nolint:gosec // see above
+		// Before anything is sent: the port may be somebody else's by now.
+		VerifyConnection: func(shown tls.ConnectionState) error {
+			if len(shown.PeerCertificates) == 0 || !bytes.Equal(shown.PeerCertificates[0].Raw, own.Certificates[0].Certificate[0]) {
+				return errors.New("the server shows another certificate than the one in server.tls_cert: it is another program, or has not reloaded its files")
+			}
+			return nil
+		},
 	}), nil
 }
 

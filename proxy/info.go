@@ -95,7 +95,11 @@ func (s *Server) infoSection(name string) []string {
 func (s *Server) infoQuorum() []string {
 	var rows []string
 	now := time.Now()
+	numbers := 0
 	for i, l := range s.lanes {
+		if l.Facts().Numbers {
+			numbers++
+		}
 		b := backendFacts(l, now)
 		drift := "unknown"
 		if b.Drift != nil {
@@ -113,6 +117,7 @@ func (s *Server) infoQuorum() []string {
 		fmt.Sprintf("backends:%d", n),
 		fmt.Sprintf("quorum:%d", quorum.Majority(n)),
 		fmt.Sprintf("voters:%d", s.voters()),
+		fmt.Sprintf("number_voters:%d", numbers),
 		"votes:" + s.votes(),
 		fmt.Sprintf("success_rate:%.4f", s.metrics.SuccessRate()),
 		fmt.Sprintf("stale_fencing_token_rejections:%d", s.metrics.Stales()),

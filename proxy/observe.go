@@ -21,7 +21,7 @@ func (o observed) Backends() []metrics.Backend {
 	for i, l := range o.s.lanes {
 		f := l.Facts()
 		all[i] = metrics.Backend{
-			Name: l.Name(), State: f.State.String(),
+			Name: l.Name(), State: f.State.String(), Numbers: f.Numbers,
 			Granted: f.Granted, Refused: f.Refused, Failed: f.Failed,
 			Waiting: f.Waiting, Debts: f.Debts, DebtsLost: f.DebtsLost,
 			Restarts: f.Restarts, Refills: f.Refills, Drift: f.Drift, DriftKnown: f.DriftKnown,

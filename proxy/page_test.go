@@ -52,6 +52,9 @@ func TestStatusPageInABrowser(t *testing.T) {
 	w.backends[2].Kill()
 	b.eventually("no decisions", text+`.includes("no decisions") && document.querySelector("#verdict").classList.contains("bad")`)
 
+	w.backends[0].MustDo("SET", redistest.Marker, strings.Replace(w.backends[0].Get(redistest.Marker), " voter ", " locker ", 1))
+	b.eventually("a voter about locks alone", text+`.includes("it votes about locks, and not yet about numbers")`)
+
 	b.resize(390, 844)
 	b.eventually("nothing is wider than a phone", `document.documentElement.scrollWidth <= 390 && innerWidth === 390`)
 	b.picture("phone")

@@ -29,6 +29,7 @@ var types = map[string]func() object{
 	"networking.k8s.io/v1 NetworkPolicy":      func() object { return &networking.NetworkPolicy{} },
 	"monitoring.coreos.com/v1 ServiceMonitor": func() object { return &monitoring.ServiceMonitor{} },
 	"monitoring.coreos.com/v1 PodMonitor":     func() object { return &monitoring.PodMonitor{} },
+	"monitoring.coreos.com/v1 PrometheusRule": func() object { return &monitoring.PrometheusRule{} },
 }
 
 // manifests are all objects of a file.

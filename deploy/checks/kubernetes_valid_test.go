@@ -43,7 +43,7 @@ import (
 func refused(t *testing.T, o object) error {
 	t.Helper()
 	switch o.(type) {
-	case *monitoring.ServiceMonitor, *monitoring.PodMonitor:
+	case *monitoring.ServiceMonitor, *monitoring.PodMonitor, *monitoring.PrometheusRule:
 		return refusedByDefinition(t, o)
 	}
 	external, is := o.(runtime.Object)
@@ -150,7 +150,7 @@ func refusedByDefinition(t *testing.T, o object) error {
 
 func TestClustersTakeEveryManifest(t *testing.T) {
 	files, err := filepath.Glob("../kubernetes/*.yaml")
-	if err != nil || len(files) != 6 {
+	if err != nil || len(files) != 7 {
 		t.Fatalf("%v, %v", files, err)
 	}
 	for _, file := range files {
@@ -179,6 +179,7 @@ func TestClustersRefuseMistakesInManifests(t *testing.T) {
 		{"namespace.yaml", "name: redlock\n", "name: Redlock\n", "metadata.name: Invalid value"},
 		{"servicemonitor.yaml", "interval: 10s", "interval: ten", "interval"},
 		{"servicemonitor.yaml", "scrapeTimeout: 5s", "scheme: gopher", "scheme"},
+		{"prometheusrule.yaml", "for: 1m", "for: a minute", "for"},
 		{"podmonitor.yaml", "targetLabel: job", "action: guess", "action"},
 	} {
 		text := deployed(t, "kubernetes/"+c.file)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,6 +46,21 @@ func alerts(t *testing.T) (all []expression) {
 		}
 	}
 	return all
+}
+
+func TestOperatorIsGivenTheSameAlerts(t *testing.T) {
+	var file, rule struct {
+		Groups any
+		Spec   struct{ Groups any }
+	}
+	for text, into := range map[string]any{deployed(t, "prometheus/rules.yml"): &file, deployed(t, "kubernetes/prometheusrule.yaml"): &rule} {
+		if err := yaml.Unmarshal([]byte(text), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if file.Groups == nil || !reflect.DeepEqual(file.Groups, rule.Spec.Groups) {
+		t.Error("kubernetes/prometheusrule.yaml does not have the groups of prometheus/rules.yml: copy them below spec")
+	}
 }
 
 func panels(t *testing.T) (all []expression) {

@@ -52,6 +52,10 @@ func TestUnitStartsTheProxyWithItsConfiguration(t *testing.T) {
 }
 
 func TestUnitIsDownAfterAWrongConfigurationAndNotAfterACrash(t *testing.T) {
+	head, _, _ := strings.Cut(deployed(t, "systemd/redlock-proxy.service"), "\n[Service]\n")
+	if !strings.Contains(head, "\nStartLimitIntervalSec=0\n") {
+		t.Error("systemd would leave it down after a few crashes in a row: [Unit] has no StartLimitIntervalSec=0")
+	}
 	prevents, err := strconv.Atoi(setting(t, "RestartPreventExitStatus"))
 	if err != nil || setting(t, "Restart") != "on-failure" {
 		t.Fatalf("Restart=%s but for %v", setting(t, "Restart"), err)

@@ -67,7 +67,7 @@ func TestOperatorsSeeTheGroupAtATerminal(t *testing.T) {
 	for _, s := range w.backends[2:] {
 		s.Kill()
 	}
-	wantProgram(t, 1, []string{"lock:job: undecided; 2 of 5 backends hold something, and 3 must agree", "connection refused"}, inspect("lock:job")...)
+	wantProgram(t, 1, []string{"lock:job: unavailable; 2 of 5 backends vote, and 3 must", "connection refused"}, inspect("lock:job")...)
 	redistest.Eventually(t, 10*time.Second, "top says what is down", func() bool {
 		out, _, code := program(t, "top", "-admin", w.proxy.Admin())
 		return code == 0 && strings.Contains(out, "no decisions") && strings.Count(out, " down ") == 3

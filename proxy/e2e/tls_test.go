@@ -105,6 +105,41 @@ func TestPingOverTLSWithoutClientCertificates(t *testing.T) {
 	}
 }
 
+// Whoever holds the port is told nothing before it has shown the server's certificate.
+func TestPingSendsNothingToAnotherProgramAtItsPort(t *testing.T) {
+	a := redistest.NewAuthority(t)
+	cert, other := a.Issue("proxy"), a.Issue("stranger")
+	pair, err := tls.LoadX509KeyPair(other.Cert, other.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	heard := make(chan string, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			heard <- err.Error()
+			return
+		}
+		defer conn.Close()
+		b := make([]byte, 100)
+		n, _ := conn.Read(b)
+		heard <- string(b[:n])
+	}()
+	file := t.TempDir() + "/proxy.toml"
+	writeFile(t, file, fmt.Sprintf("server.password = \"T0psecret\"\nserver.tls_cert = %q\nserver.tls_key = %q\n", cert.Cert, cert.Key))
+	if code, printed := runBinary(t, "check", "-ping", "-config", file, "-listen", l.Addr().String()); code != 1 || !strings.Contains(printed, "another certificate") {
+		t.Errorf("check -ping ends with %d: %s", code, printed)
+	}
+	if got := <-heard; got != "" {
+		t.Errorf("it was told %q", got)
+	}
+}
+
 func TestCertificatesThatCantBeUsedEndTheStart(t *testing.T) {
 	a := redistest.NewAuthority(t)
 	cert := a.Issue("proxy")

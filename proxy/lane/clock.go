@@ -12,51 +12,52 @@ import (
 // at once in probeEvery, so this bounds the number of looks that are kept, too.
 const clockWindow = 5 * time.Minute
 
-// A clock watches how a backend's clock moves against this process's monotonic one.
+// A clock watches how a backend's clock moves against this machine's, read by sinceBoot.
 // Whether the two show the same time does not matter for locks, since a backend counts
 // a ttl by itself; that its clock is set or runs at another rate does.
 type clock struct {
 	mu    sync.Mutex
-	start time.Time // what offsets are counted from
-	looks []look    // oldest first
+	looks []look // oldest first
 }
 
 // A look is one comparison.
 type look struct {
-	at     time.Time
-	offset time.Duration // the backend's clock less ours
+	at     time.Duration // by sinceBoot
+	offset time.Duration // the backend's clock, since 1970, less ours
 	doubt  time.Duration // half the round trip: the offset is right to within this
 }
 
-// note takes a time that the backend told between two moments.
-func (c *clock) note(asked, heard, told time.Time) {
+// note takes a time that the backend told between two readings of our own clock.
+func (c *clock) note(asked, heard time.Duration, told time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.start.IsZero() {
-		c.start = asked
-	}
-	for len(c.looks) > 0 && heard.Sub(c.looks[0].at) > clockWindow {
+	c.trim(heard)
+	half := (heard - asked) / 2
+	c.looks = append(c.looks, look{at: heard, offset: time.Duration(told.UnixNano()) - asked - half, doubt: half})
+}
+
+// trim forgets what is older than the window. The caller holds mu.
+func (c *clock) trim(now time.Duration) {
+	for len(c.looks) > 0 && now-c.looks[0].at > clockWindow {
 		c.looks = c.looks[1:]
 	}
-	half := heard.Sub(asked) / 2
-	// By the monotonic clock, whatever our own wall clock does meanwhile.
-	ours := c.start.Round(0).Add(asked.Sub(c.start) + half)
-	c.looks = append(c.looks, look{at: heard, offset: told.Sub(ours), doubt: half})
 }
 
 // drift is how far the clock is from where it would be had it kept pace since some
 // look of the window: the largest such distance, less what the round trips leave in
 // doubt, so that a slow network looks like no drift. Positive means that the backend's
-// clock has gained. known is false before the second look.
-func (c *clock) drift() (d time.Duration, known bool) {
+// clock has gained. known is false before the second look, and when those of the window
+// are over, since nothing is known of a backend that has been gone for so long.
+func (c *clock) drift(now time.Duration) (d time.Duration, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.trim(now)
 	if len(c.looks) < 2 {
 		return 0, false
 	}
-	now := c.looks[len(c.looks)-1]
+	last := c.looks[len(c.looks)-1]
 	for _, then := range c.looks[:len(c.looks)-1] {
-		if moved := certain(now.offset-then.offset, now.doubt+then.doubt); moved.Abs() > d.Abs() {
+		if moved := certain(last.offset-then.offset, last.doubt+then.doubt); moved.Abs() > d.Abs() {
 			d = moved
 		}
 	}
@@ -81,12 +82,12 @@ func (c *clock) forget() {
 	c.mu.Unlock()
 }
 
-// Drift is how far the backend's clock has moved against this process's monotonic
-// clock within the last five minutes, as far as that is certain; positive if it has
-// gained. It is measured once a second while the lane is connected. known is false as
-// long as there is nothing to compare: right after another process was found at the
-// address, or where the user may not call TIME.
-func (l *Lane) Drift() (d time.Duration, known bool) { return l.clock.drift() }
+// Drift is how far the backend's clock has moved against this machine's within the last
+// five minutes, as far as that is certain; positive if it has gained. It is measured once
+// a second while the lane is connected. known is false as long as there is nothing to
+// compare: right after another process was found at the address, where it has not
+// answered for five minutes, or where the user may not call TIME.
+func (l *Lane) Drift() (d time.Duration, known bool) { return l.clock.drift(sinceBoot()) }
 
 // probe asks the backend for its time: that tells whether the connection is still
 // good, how long a round trip takes, and how the clock moves; and for its marker.
@@ -96,14 +97,14 @@ func (s *session) probe(ctx context.Context) error {
 	pipe := s.conn.Pipeline()
 	cmd := pipe.Do(ctx, "TIME")
 	end := s.addLast(ctx, pipe)
-	asked := time.Now()
+	asked := sinceBoot()
 	err := exec(ctx, pipe)
-	heard := time.Now()
+	heard := sinceBoot()
 	if err = lost(err, cmd); err != nil {
 		return err
 	}
 	s.see(end)
-	s.lane.roundTrip.Store(int64(heard.Sub(asked)))
+	s.lane.roundTrip.Store(int64(heard - asked))
 	if told, err := shownBy(cmd); err == nil { // a user that may not ask has a good connection all the same
 		s.lane.clock.note(asked, heard, told)
 	}

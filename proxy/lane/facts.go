@@ -21,7 +21,9 @@ type counts struct {
 type Facts struct {
 	State  State
 	Since  time.Time // when it got into this state; zero before the first attempt to connect
-	Reason string    // why it has no vote or, if it has one, why there are warnings
+	Reason string    // why it has no vote or not all or, if it has one, why there are warnings
+
+	Numbers bool // it votes about numbers, too
 
 	Warnings []Warning // what does not take its vote and should be mended
 
@@ -51,12 +53,17 @@ func (l *Lane) Facts() Facts {
 		Failed:   l.counts.votes[quorum.Failed].Load(),
 		Restarts: l.counts.restarts.Load(), Promotions: l.counts.promotions.Load(), Refills: l.counts.refills.Load(),
 	}
+	busy := l.busySince.Load()
 	f.Debts, f.DebtsLost = l.Debts()
 	f.Drift, f.DriftKnown = l.Drift()
+	f.Numbers = f.State == Voter && l.standing.numbers(l.cfg.Admission)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f.Waiting = len(l.queue)
 	f.Greeting, f.Reason, f.Since = l.greeting, l.reason, l.since
+	if f.State == Stalled && busy != 0 { // nobody has noted it, since the lane itself waits
+		f.Since = time.Unix(0, min(busy+int64(l.cfg.Vote), time.Now().UnixNano()))
+	}
 	var concerns []string
 	for _, w := range Warnings {
 		if why := l.warnings[w]; why != "" && f.State != Down { // what holds for one that is gone, nobody knows

@@ -6,6 +6,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
+
+	"redlockproxy/quorum/admission"
 )
 
 // Report is what a look at a backend found.
@@ -16,6 +18,9 @@ type Report struct {
 	TellsTime bool          // false if the backend would not say; then Ahead means nothing
 	Warnings  []string      // what does not take its vote and should be mended
 	NoLocks   string        // why it would store no lock at this moment, although it may vote; among the warnings, too
+	Votes     bool          // by its marker, at least about locks; a group without admission asks for none
+	NoVote    string        // why it does not vote, or not about all
+	New       bool          // no proxy has ever let it vote, for all that can be seen
 	Err       error         // why the backend can't be used, or not be reached
 }
 
@@ -33,6 +38,7 @@ func Inspect(ctx context.Context, cfg Config) Report {
 	if r.Greeting, r.Err = l.greet(ctx, c); r.Err != nil {
 		return r
 	}
+	l.judged(&r)
 	start := time.Now()
 	told, err := c.Time(ctx).Result()
 	r.RoundTrip = time.Since(start)
@@ -54,4 +60,14 @@ func Inspect(ctx context.Context, cfg Config) Report {
 		}
 	}
 	return r
+}
+
+// judged notes in a report what the backend's marker says of its vote.
+func (l *Lane) judged(r *Report) {
+	r.Votes = l.standing.meets(l.cfg.Admission, r.Greeting).token != ""
+	if why := l.noVote(); why != nil {
+		r.NoVote = why.Error()
+	}
+	look := l.Look()
+	r.New = l.cfg.Admission != nil && (look.Standing == admission.Founding || look.Standing == admission.Unmarked && look.Marker == admission.Marker{})
 }

@@ -189,8 +189,13 @@ func TestLaneToASilentBackendIsStalled(t *testing.T) {
 	cfg := tcp(server.Addr())
 	cfg.Vote, cfg.Stall = 50*time.Millisecond, time.Minute
 	l := open(t, cfg)
+	time.Sleep(cfg.Vote) // it has been a voter for a while
+	paused := time.Now()
 	server.Pause()
 	eventually(t, "the lane is stalled", func() bool { return l.State() == Stalled })
+	if f := l.Facts(); f.State != Stalled || f.Since.Before(paused) || f.Since.After(time.Now()) {
+		t.Errorf("%s since %s, paused at %s", f.State, f.Since, paused)
+	}
 	wantUnsent(t, ask(t, l, acquireOp("k", "x")), errStalled)
 	server.Resume()
 	eventually(t, "the lane votes", func() bool { return l.State() == Voter })

@@ -13,8 +13,9 @@ func newScript(text string) script {
 	return script{text: text, digest: hex.EncodeToString(sum[:])}
 }
 
-// The only scripts that backends ever run. Both strip the tags of stored values as
-// package quorum makes them: a mark of four bytes and 16 characters.
+// The only scripts that backends ever run, beside one of package look that reads. They
+// strip the tags of stored values as package quorum makes them: a mark of four bytes and
+// 16 characters.
 
 // commitScript checks guards and applies writes (quorum.Commit).
 //

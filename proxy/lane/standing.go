@@ -119,6 +119,13 @@ func (st *standing) right(rule *admission.Rule) right {
 	return right{st.marker.Token, st.is == admission.Admitted}
 }
 
+// numbers tells whether the backend may vote about numbers.
+func (st *standing) numbers(rule *admission.Rule) bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.right(rule).numbers
+}
+
 // covers tells whether the right is one to vote about an operation.
 func (r right) covers(op quorum.Op) bool { return r.numbers || !admission.AboutNumbers(op) }
 

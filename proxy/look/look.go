@@ -6,7 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -154,50 +154,79 @@ func (l *Looker) keys(ctx context.Context, v visit, names []string) []Key {
 func (l *Looker) ask(ctx context.Context, client *redis.Client, backend int, names []string) []Held {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Limit)
 	defer cancel()
-	values := make([]*redis.StringCmd, len(names))
-	times := make([]*redis.DurationCmd, len(names))
-	_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, name := range names {
-			values[i], times[i] = p.Get(ctx, name), p.PTTL(ctx, name)
-		}
-		return nil
-	})
+	replies := make([]*redis.Cmd, 0, len(names))
 	trouble := ""
-	if err != nil && !isReply(err) {
-		trouble = err.Error()
+	for page := range slices.Chunk(names, pageKeys) {
+		_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, name := range page {
+				replies = append(replies, p.Eval(ctx, readScript, []string{name}, longValue, quorum.TagLen))
+			}
+			return nil
+		})
+		if err != nil && !isReply(err) {
+			trouble = err.Error()
+			break
+		}
 	}
 	held := make([]Held, len(names))
 	for i := range held {
 		held[i] = Held{Backend: l.cfg.Backends[backend].Name, Kind: Unknown, Error: trouble, votes: l.cfg.Votes == nil || l.cfg.Votes(backend)}
 		if trouble == "" {
-			held[i].fill(values[i], times[i], l.hash)
+			held[i].fill(replies[i], l.hash)
 		}
 	}
 	return held
 }
 
+// Bounds of one pipeline: of so many keys, and of each value so many bytes. A backend
+// that holds nothing but long values spends some tens of milliseconds on it.
+const (
+	pageKeys  = 20
+	longValue = 1024
+)
+
+// readScript is what stands under a key: its kind, its text, and its milliseconds. Of a
+// text longer than ARGV[1] comes a digest, and behind it the last ARGV[2] bytes, where the
+// tag is: texts that differ, by the tag or by what is before it, still do.
+const readScript = `
+local s, ttl = redis.pcall('GET', KEYS[1]), redis.call('PTTL', KEYS[1])
+if s == false then return {0, '', ttl} end
+if type(s) ~= 'string' then
+  if string.find(s.err, 'WRONGTYPE', 1, true) then return {2, '', ttl} end
+  return s
+end
+if #s > tonumber(ARGV[1]) then
+  s = 'SHA1 ' .. redis.sha1hex(string.sub(s, 1, -1 - ARGV[2])) .. string.sub(s, -ARGV[2])
+end
+return {1, s, ttl}
+`
+
 // fill takes in what a backend replied.
-func (h *Held) fill(value *redis.StringCmd, left *redis.DurationCmd, hash func(string) string) {
-	text, err := value.Result()
-	switch {
-	case errors.Is(err, redis.Nil):
+func (h *Held) fill(reply *redis.Cmd, hash func(string) string) {
+	told, err := reply.Slice()
+	if err != nil || len(told) != 3 {
+		h.Error = "a reply of an unexpected form"
+		if err != nil {
+			h.Error = err.Error()
+		}
+		return
+	}
+	text, _ := told[1].(string)
+	switch told[0] {
+	case int64(0):
 		h.Kind = Absent
 		return
-	case err != nil && redis.HasErrorPrefix(err, "WRONGTYPE"):
-		h.Kind, h.held.Kind, h.held.Type = Other, quorum.Other, "other"
-	case err != nil:
-		h.Error = err.Error()
-		return
-	default:
+	case int64(1):
 		stored := quorum.Stored(text)
 		h.Kind, h.held.Kind, h.held.Stored = String, quorum.String, stored
 		h.Token, h.Stored = hash(stored.Value()), hash(text)
+	default:
+		h.Kind, h.held.Kind, h.held.Type = Other, quorum.Other, "other"
 	}
 	h.held.TTL = quorum.NoTTL
 	h.TTL = -1
-	// -2 means that it has expired between the two commands, and it is shown as it was.
-	if d, err := left.Result(); err == nil && d != -1 {
-		h.TTL = max(0, d.Milliseconds())
+	if millis, _ := told[2].(int64); millis != -1 {
+		h.TTL = max(0, millis)
 		h.held.TTL = time.Duration(h.TTL) * time.Millisecond
 	}
 }

@@ -3,6 +3,8 @@ package look_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -161,4 +163,62 @@ func TestSearchLooksAtALimitedNumberOfKeys(t *testing.T) {
 	if n := calls(g[0].Info("cmdstat_scan")) - calls(before); n > 20 {
 		t.Errorf("%d calls of SCAN for one search", n)
 	}
+}
+
+func TestWholeNameIsFoundAmongAnyNumberOfKeys(t *testing.T) {
+	g := redistest.StartGroup(t, 1)
+	g[0].MustDo("EVAL", "for i = 1, 50000 do redis.call('SET', 'k' .. i, 'v') end", "0")
+	l := at(g, nil)
+	for _, name := range []string{"k1", "k777", "k12345", "k33333", "k49999", "k50000"} {
+		found, err := l.Locks(t.Context(), name)
+		if err != nil || !slices.ContainsFunc(found.Keys, func(k look.Key) bool { return k.Name == name }) || !found.More {
+			t.Errorf("%s: %d keys, more %t, %v", name, len(found.Keys), found.More, err)
+		}
+	}
+	if found, err := l.Locks(t.Context(), "k50001"); err != nil || len(found.Keys) != 0 {
+		t.Errorf("one that is not there: %+v, %v", found.Keys, err)
+	}
+}
+
+// A search costs the backends and the proxy little, whatever the values are; they are
+// compared as if they had come.
+func TestLongValuesStayWhereTheyAre(t *testing.T) {
+	g := redistest.StartGroup(t, 3)
+	long := strings.Repeat("S3cret ", 70_000)
+	put(g, "held", long+tag1, "60000", 0, 1, 2)
+	put(g, "two-tags", long+tag1, "60000", 0)
+	put(g, "two-tags", long+tag2, "60000", 1)
+	put(g, "two-values", long+"a", "60000", 0)
+	put(g, "two-values", "b"+long, "60000", 1)
+	l := at(g, nil)
+	before := sent(t, g[0])
+	found, err := l.Locks(t.Context(), "")
+	if err != nil || len(found.Keys) != 3 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if n := sent(t, g[0]) - before; n > 50_000 {
+		t.Errorf("a backend has sent %d bytes for one search", n)
+	}
+	for _, k := range found.Keys {
+		if k.Name == "held" && (k.Answer != look.Taken || k.Holders != 3) || k.Name != "held" && k.Answer == look.Taken {
+			t.Errorf("%+v", k)
+		}
+		a, b := k.Held[0], k.Held[1]
+		if same := k.Name != "two-values"; (a.Token == b.Token) != same {
+			t.Errorf("%s: tokens %s and %s", k.Name, a.Token, b.Token)
+		}
+		if same := k.Name == "held"; (a.Stored == b.Stored) != same {
+			t.Errorf("%s: attempts %s and %s", k.Name, a.Stored, b.Stored)
+		}
+	}
+}
+
+// sent is how many bytes a server has sent to its clients.
+func sent(t *testing.T, s *redistest.Server) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(s.Info("total_net_output_bytes"), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

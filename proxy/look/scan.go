@@ -16,7 +16,8 @@ import (
 )
 
 // How far a search goes: so many calls of SCAN on a backend, each over about so many
-// keys, and so many keys that are looked at on all backends. A backend spends less
+// keys, and so many keys that are looked at on all backends, beside the one that is
+// called as what was searched for. A backend spends less
 // than a millisecond on one call.
 const (
 	scanCalls = 20
@@ -33,7 +34,8 @@ type Locks struct {
 }
 
 // Locks searches for keys that are held or left over, by a part of their name; "" finds
-// all. It looks at a limited number of keys, and says so if there are more. The error
+// all. It looks at a limited number of keys, and says so if there are more; the key of
+// just this name is always among them. The error
 // says that too few backends can be searched.
 //
 // All backends that answer are searched. What a majority holds is on one of any
@@ -68,6 +70,10 @@ func (l *Looker) Locks(ctx context.Context, part string) (Locks, error) {
 	if len(all) > maxKeys {
 		all, found.More = all[:maxKeys], true
 	}
+	// Who types the whole name finds it, however many keys SCAN has left out.
+	if i, there := slices.BinarySearch(all, part); part != "" && !there && !l.hidden(part) {
+		all = slices.Insert(all, i, part)
+	}
 	if len(all) == 0 {
 		return found, nil
 	}
@@ -95,7 +101,7 @@ func (l *Looker) scan(ctx context.Context, client *redis.Client, part string) (n
 			return nil, false, err
 		}
 		for _, k := range keys {
-			if l.cfg.Hidden == nil || !l.cfg.Hidden(k) {
+			if !l.hidden(k) {
 				names = append(names, k)
 			}
 		}
@@ -105,6 +111,8 @@ func (l *Looker) scan(ctx context.Context, client *redis.Client, part string) (n
 	}
 	return names, cursor != 0, nil
 }
+
+func (l *Looker) hidden(key string) bool { return l.cfg.Hidden != nil && l.cfg.Hidden(key) }
 
 // literal takes their meaning from the characters that SCAN's MATCH treats specially.
 func literal(part string) string { return special.Replace(part) }

@@ -32,6 +32,17 @@ type scrape struct {
 	window   *window
 }
 
+// count is how many backends are so.
+func (s scrape) count(is func(Backend) bool) float64 {
+	n := 0
+	for _, b := range s.backends {
+		if is(b) {
+			n++
+		}
+	}
+	return float64(n)
+}
+
 func newCollector(o Options, w *window) *collector {
 	c := &collector{source: o.Source, window: w, single: o.Topology == "single"}
 	c.groupRows()
@@ -66,13 +77,10 @@ func (c *collector) groupRows() {
 	c.gauge("redlock_proxy_backends", "Backends of the group.", func(s scrape) float64 { return float64(len(s.backends)) })
 	c.gauge("redlock_proxy_quorum", "Votes that a decision needs.", func(s scrape) float64 { return float64(s.server.Quorum) })
 	c.gauge("redlock_proxy_voters", "Backends that can vote at the moment.", func(s scrape) float64 {
-		n := 0
-		for _, b := range s.backends {
-			if b.State == voterState {
-				n++
-			}
-		}
-		return float64(n)
+		return s.count(func(b Backend) bool { return b.State == voterState })
+	})
+	c.gauge("redlock_proxy_number_voters", "Backends that can vote about numbers at the moment, too, as for INCR.", func(s scrape) float64 {
+		return s.count(func(b Backend) bool { return b.Numbers })
 	})
 	if !c.single {
 		c.gauge("lock_quorum_success_rate",
@@ -110,7 +118,7 @@ func (c *collector) backendRows() {
 			}
 		})
 	c.ofBackends(prometheus.GaugeValue, "redis_clock_drift_ms",
-		"How far the backend's clock has moved against the proxy's monotonic one within five minutes, in milliseconds; NaN while unknown.",
+		"How far the backend's clock has moved against the proxy's within five minutes, in milliseconds; NaN while unknown, as after five minutes without an answer.",
 		func(b Backend) float64 {
 			if !b.DriftKnown {
 				return math.NaN()

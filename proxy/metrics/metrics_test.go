@@ -59,10 +59,11 @@ func TestScrapeShowsWhatTheSourceSays(t *testing.T) {
 		Name: "b1", State: "learner", Granted: 10, Refused: 20, Failed: 30, Waiting: 4, Debts: 5, DebtsLost: 6,
 		Restarts: 7, Refills: 8, LearnerSince: time.Now().Add(-time.Hour), Drift: -1500 * time.Microsecond, DriftKnown: true,
 	}
+	g.backends[2].Numbers, g.backends[3].Numbers = true, true
 	g.server = Server{Quorum: 3, Clients: 1, MaxClients: 2, Connections: 3, Commands: 4, LogLinesDropped: 5, ReloadRefused: true, Limits: map[string]int64{"idle": 6}}
 	text := ask(t, build(g, "redlock"))
 	wantLines(t, text,
-		`redlock_proxy_backends 5`, `redlock_proxy_quorum 3`, `redlock_proxy_voters 4`, `lock_quorum_success_rate 1`,
+		`redlock_proxy_backends 5`, `redlock_proxy_quorum 3`, `redlock_proxy_voters 4`, `redlock_proxy_number_voters 2`, `lock_quorum_success_rate 1`,
 		`redlock_proxy_backend_state{backend="b1",state="learner"} 1`, `redlock_proxy_backend_state{backend="b1",state="voter"} 0`,
 		`redlock_proxy_backend_votes_total{backend="b1",vote="granted"} 10`, `redlock_proxy_backend_votes_total{backend="b1",vote="refused"} 20`,
 		`redlock_proxy_backend_votes_total{backend="b1",vote="failed"} 30`, `redlock_proxy_backend_waiting{backend="b1"} 4`,

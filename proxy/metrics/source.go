@@ -15,6 +15,8 @@ type Backend struct {
 	Name  string // its address
 	State string // one of States
 
+	Numbers bool // a voter that votes about numbers, too
+
 	Granted, Refused, Failed int64 // its votes
 
 	Waiting   int   // requests in its queue
@@ -27,7 +29,7 @@ type Backend struct {
 	Refills      int64     // how often it has been brought up to date after a loss of memory
 	LearnerSince time.Time // zero if it is no learner
 
-	// Drift is how far its clock has moved against this process's monotonic clock
+	// Drift is how far its clock has moved against this machine's
 	// within the last minutes, as far as that is certain; DriftKnown, whether that
 	// could be measured.
 	Drift      time.Duration

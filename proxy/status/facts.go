@@ -36,7 +36,7 @@ type Facts struct {
 type Backend struct {
 	Name      string  `json:"name"`
 	State     string  `json:"state"`
-	Reason    string  `json:"reason,omitempty"` // why it has no vote
+	Reason    string  `json:"reason,omitempty"` // why it has no vote or not all, or needs a look
 	Since     float64 `json:"state_seconds"`    // for how long it has been in this state
 	Role      string  `json:"role,omitempty"`
 	Version   string  `json:"version,omitempty"`

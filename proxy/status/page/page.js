@@ -149,7 +149,8 @@ function showBackends(f) {
       cell("owed", number(b.debts) + (b.debts_lost ? `, ${number(b.debts_lost)} lost` : "")),
       cell("waiting", number(b.waiting)),
       make("span", { class: "wide" }, strip(f.history, (s) => s.states[i] || "none", (s) => s.states[i] || "not known")));
-    const why = b.state === "voter" ? "" : `for ${span(b.state_seconds)}${b.reason ? ": " + b.reason : ""}`;
+    // A voter has a reason if it votes about locks alone, or needs a look.
+    const why = b.state === "voter" ? b.reason : `for ${span(b.state_seconds)}${b.reason ? ": " + b.reason : ""}`;
     if (why) row.append(make("span", { class: "reason" }, why));
     if (b.warnings) row.append(make("span", { class: "reason warning" }, "needs a look: " + b.warnings.join(", ")));
     return row;
