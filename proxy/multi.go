@@ -14,6 +14,7 @@ import (
 type multi struct {
 	open    bool
 	spoiled bool // a command could not be queued: EXEC must refuse
+	blind   bool // a WATCH failed: EXEC must refuse, since some clients ignore WATCH's reply
 	queued  []queued
 	watched []watched
 	bytes   int // of all that is kept
@@ -120,14 +121,17 @@ func (c *session) transaction(ctx context.Context, name string, args []string) a
 		if m.open {
 			return plain(resp.ErrWatchInMulti)
 		}
-		return plain(c.watch(ctx, args[1:]))
+		reply := c.watch(ctx, args[1:])
+		m.blind = m.blind || reply != resp.OK
+		return plain(reply)
 	case "exec":
 		return c.exec(ctx)
 	}
 	return plain(resp.OK)
 }
 
-// watch remembers what a majority holds now of the keys that are not watched yet.
+// watch remembers what a majority holds now of the keys that are not watched yet: of all
+// of them or, if it answers an error, of none.
 func (c *session) watch(ctx context.Context, names []string) resp.Reply {
 	keys := slices.DeleteFunc(unique(names), func(k quorum.Key) bool {
 		return slices.ContainsFunc(c.multi.watched, func(w watched) bool { return w.key == k })
@@ -142,10 +146,14 @@ func (c *session) watch(ctx context.Context, names []string) resp.Reply {
 	if err != nil {
 		return c.s.failure(err)
 	}
+	size := 0
 	for i, k := range keys {
-		if !c.multi.room(c, len(k)+len(held[i].Stored)) {
-			return resp.ErrTooManyWatched
-		}
+		size += len(k) + len(held[i].Stored)
+	}
+	if !c.multi.room(c, size) {
+		return resp.ErrTooManyWatched
+	}
+	for i, k := range keys {
 		c.multi.watched = append(c.multi.watched, watched{key: k, was: held[i]})
 	}
 	return resp.OK
@@ -161,6 +169,9 @@ func (c *session) exec(ctx context.Context) answer {
 	c.multi.forget()
 	if m.spoiled {
 		return plain(resp.ErrExecAbort)
+	}
+	if m.blind {
+		return plain(resp.ErrUnwatched)
 	}
 	// What the proxy answers itself is done after the rest, once: the transaction may be
 	// run several times, or come to nothing.

@@ -256,13 +256,13 @@ func TestTransactionIsBounded(t *testing.T) {
 	for i := range 3 {
 		c.want(queued, "SET", fmt.Sprint(i), value)
 	}
-	c.wantError("ERR too many commands in one transaction", "SET", "3", value)
+	c.wantError("UNSUPPORTED too many commands in one transaction", "SET", "3", value)
 	c.wantError("EXECABORT", "EXEC")
 	c.want(ok, "MULTI")
 	for range 1024 {
 		c.want(queued, "PING")
 	}
-	c.wantError("ERR too many commands in one transaction", "PING")
+	c.wantError("UNSUPPORTED too many commands in one transaction", "PING")
 	c.wantError("EXECABORT", "EXEC")
 	for _, more := range []bool{false, true} {
 		c.want(ok, "MULTI")
@@ -270,7 +270,7 @@ func TestTransactionIsBounded(t *testing.T) {
 			c.want(queued, append([]string{"MGET"}, numbered(i*1000, 1000)...)...)
 		}
 		if more {
-			c.wantError("ERR too many commands in one transaction, or keys in them", append([]string{"EXISTS"}, numbered(4000, 97)...)...)
+			c.wantError("UNSUPPORTED too many commands in one transaction, or keys in them", append([]string{"EXISTS"}, numbered(4000, 97)...)...)
 			c.wantError("EXECABORT", "EXEC")
 		} else if lists, isArray := c.do("EXEC").([]any); !isArray || len(lists) != 4 {
 			t.Errorf("4000 keys: %.200s", render(lists))
@@ -280,7 +280,7 @@ func TestTransactionIsBounded(t *testing.T) {
 		c.want(ok, "SET", fmt.Sprint(i), value)
 	}
 	c.want(ok, "WATCH", "0", "1", "2")
-	c.wantError("ERR too many watched keys", "WATCH", "3")
+	c.wantError("UNSUPPORTED too many watched keys", "WATCH", "3")
 	c.want(ok, "UNWATCH")
 	c.want(ok, "WATCH", "3")
 	c.want(ok, "MULTI")

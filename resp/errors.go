@@ -169,6 +169,9 @@ func (e Error) Because(why string) Error { return e + ": " + Error(clean(why)) }
 // was possible at all, or several did not settle it.
 func UnavailableReason(why string) Error { return Error("UNAVAILABLE " + clean(why)) }
 
+// ErrUnwatched is EXEC's answer after a WATCH that was answered with an error.
+const ErrUnwatched = Error("UNAVAILABLE the WATCH before this transaction failed; nothing was written, begin with WATCH again")
+
 // ErrReservedKey is the answer to a command that names ReservedKey.
 const ErrReservedKey = Error("UNSUPPORTED the key " + ReservedKey + ": it is where backends keep what the proxy must know of them; use another name")
 
@@ -201,9 +204,9 @@ func clean(s string) string { return lineBreaks.Replace(s) }
 
 // Errors about bounds that Redis does not have.
 const (
-	ErrTooManyChannels = Error("ERR too many subscriptions")
-	ErrTooManyQueued   = Error("ERR too many commands in one transaction, or keys in them")
-	ErrTooManyWatched  = Error("ERR too many watched keys")
+	ErrTooManyChannels = Error("UNSUPPORTED too many subscriptions")
+	ErrTooManyQueued   = Error("UNSUPPORTED too many commands in one transaction, or keys in them")
+	ErrTooManyWatched  = Error("UNSUPPORTED too many watched keys")
 )
 
 // ErrClientInfo is Redis's error for a value that CLIENT SETINFO does not take.
