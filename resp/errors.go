@@ -41,7 +41,25 @@ const (
 	ErrUnknownInScript = Error("ERR Unknown Redis command called from script")
 	ErrArityInScript   = Error("ERR Wrong number of args calling Redis command from script")
 	ErrReadOnlyScript  = Error("ERR Write commands are not allowed from read-only scripts.")
+	ErrWritingScript   = Error("ERR Can not execute a script with write flag using *_ro command.")
+	ErrShebang         = Error("ERR Invalid script shebang")
 )
+
+// ShebangEngine is the error for a script's first line that begins with another word than
+// #!lua.
+func ShebangEngine(word string) Error {
+	return Error("ERR Unexpected engine in script shebang: " + clean(word))
+}
+
+// ShebangOption is the error for a word of that line which is not about flags.
+func ShebangOption(word string) Error {
+	return Error("ERR Unknown lua shebang option: " + clean(word))
+}
+
+// ShebangFlag is the error for a flag in it that Redis doesn't know.
+func ShebangFlag(flag string) Error {
+	return Error("ERR Unexpected flag in script shebang: " + clean(flag))
+}
 
 // Errors of the handshake, in Redis's words; ErrHelloNoAuth in those of 7.2 and
 // later, which name the protocol.
