@@ -71,6 +71,14 @@ func (m *multi) spoil() {
 	}
 }
 
+// count is how many commands are queued, or -1 outside of MULTI.
+func (m *multi) count() int64 {
+	if !m.open {
+		return -1
+	}
+	return int64(len(m.queued))
+}
+
 // forget ends the transaction, its watches included.
 func (m *multi) forget() { *m = multi{} }
 

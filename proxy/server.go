@@ -178,6 +178,7 @@ func (s *Server) accept(conn redcon.Conn) bool {
 	}
 	c := &session{s: s, conn: gc, addr: conn.RemoteAddr(), since: time.Now(), proto: 2, authed: gc.Authenticated()}
 	c.active = c.since
+	c.noteState()
 	s.clients.add(c)
 	conn.SetContext(c)
 	return true
