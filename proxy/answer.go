@@ -50,9 +50,9 @@ func failure(err error) resp.Reply {
 	case errors.Is(err, quorum.ErrChanged):
 		return resp.NullArray{}
 	case errors.Is(err, context.Canceled):
-		return resp.UnavailableReason("the proxy is stopping")
+		return resp.ErrStopping
 	case errors.Is(err, context.DeadlineExceeded):
-		return resp.UnavailableReason("the script or transaction was not done when the time for its answer was over")
+		return resp.ErrTooLate
 	}
 	return resp.UnavailableReason(err.Error())
 }

@@ -7,7 +7,9 @@ import (
 )
 
 // Every error text that a client can get stands in this file, except the reasons
-// for refusing commands, which stand beside the commands in refused.go.
+// for refusing commands, which stand beside the commands in refused.go, what scripts
+// are told by package lua, and what ends a connection in package guard, which reads
+// bytes and knows no replies.
 //
 // Texts that Redis has are Redis's own to the letter, because clients look for
 // words in them. Our own texts begin with a word that no client knows,
@@ -73,7 +75,6 @@ const (
 	ErrDBIndex         = Error("ERR DB index is out of range")
 	ErrDBNotInt32      = Error("ERR value is out of range, value must between -2147483648 and 2147483647")
 	ErrClientName      = Error("ERR Client names cannot contain spaces, newlines or special characters.")
-	ErrMaxClients      = Error("ERR max number of clients reached")
 	ErrClusterDisabled = Error("ERR This instance has cluster support disabled")
 )
 
@@ -90,24 +91,6 @@ const (
 // ExecAborted is what EXEC answers when it is refused itself.
 func ExecAborted(because Error) Error {
 	return "EXECABORT Transaction discarded because of: " + Error(strings.TrimPrefix(string(because), "ERR "))
-}
-
-// Errors that end a connection, in Redis's words.
-const (
-	ErrProtoMultibulkLen    = Error("ERR Protocol error: invalid multibulk length")
-	ErrProtoBulkLen         = Error("ERR Protocol error: invalid bulk length")
-	ErrProtoMultibulkHeader = Error("ERR Protocol error: too big mbulk count string")
-	ErrProtoBulkHeader      = Error("ERR Protocol error: too big bulk count string")
-	ErrProtoInline          = Error("ERR Protocol error: too big inline request")
-	ErrProtoQuotes          = Error("ERR Protocol error: unbalanced quotes in request")
-	ErrProtoAuthMultibulk   = Error("ERR Protocol error: unauthenticated multibulk length")
-	ErrProtoAuthBulk        = Error("ERR Protocol error: unauthenticated bulk length")
-)
-
-// ProtoExpectedDollar is the error for an argument that begins with another byte
-// than a dollar sign.
-func ProtoExpectedDollar(got byte) Error {
-	return Error("ERR Protocol error: expected '$', got '" + clean(string([]byte{got})) + "'")
 }
 
 // WrongArity is the error for too few or too many arguments. The name is in
@@ -187,8 +170,13 @@ func (e Error) Because(why string) Error { return e + ": " + Error(clean(why)) }
 // was possible at all, or several did not settle it.
 func UnavailableReason(why string) Error { return Error("UNAVAILABLE " + clean(why)) }
 
-// ErrUnwatched is EXEC's answer after a WATCH that was answered with an error.
-const ErrUnwatched = Error("UNAVAILABLE the WATCH before this transaction failed; nothing was written, begin with WATCH again")
+// Reasons other than the votes. Nothing was written, or it was undone.
+const (
+	ErrStopping  = Error("UNAVAILABLE the proxy is stopping")
+	ErrTooLate   = Error("UNAVAILABLE the script or transaction was not done when the time for its answer was over")
+	ErrLockOver  = Error("UNAVAILABLE the lock's time was over before the answer could be given; it was released")
+	ErrUnwatched = Error("UNAVAILABLE the WATCH before this transaction failed; nothing was written, begin with WATCH again")
+)
 
 // ErrReservedKey is the answer to a command that names ReservedKey.
 const ErrReservedKey = Error("UNSUPPORTED the key " + ReservedKey + ": it is where backends keep what the proxy must know of them; use another name")
