@@ -133,9 +133,10 @@ func pushes(name string, args []string) resp.Reply {
 	return resp.ErrSyntax
 }
 
+// setName keeps a copy, as setInfo does, that does not hold the command in memory.
 func (c *session) setName(name string) {
 	c.mu.Lock()
-	c.name = name
+	c.name = strings.Clone(name)
 	c.mu.Unlock()
 }
 
@@ -147,9 +148,9 @@ func (c *session) setInfo(what, value string) resp.Reply {
 	defer c.mu.Unlock()
 	switch strings.ToUpper(what) {
 	case "LIB-NAME":
-		c.library = value
+		c.library = strings.Clone(value)
 	case "LIB-VER":
-		c.version = value
+		c.version = strings.Clone(value)
 	default:
 		return resp.ErrClientOption(what)
 	}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"redlockproxy/proxy/lua"
 	"redlockproxy/proxy/metrics"
@@ -39,11 +40,13 @@ type watched struct {
 
 // maxQueued bounds the commands of one MULTI, maxNamed the keys that they name, and
 // maxWatched those of WATCH: they become one operation at the backends, in a single step,
-// which others wait for. Together they may have as many bytes as one command.
+// which others wait for. Together they may have as many bytes as one command, and a
+// queued word, were it empty, takes wordBytes of them.
 const (
 	maxQueued  = 1024
 	maxNamed   = 4096
 	maxWatched = 1024
+	wordBytes  = 16
 )
 
 // room takes n bytes more on; false if that is too many.
@@ -98,7 +101,7 @@ func (m *multi) queue(c *session, info resp.Info, args []string) resp.Reply {
 	}
 	size := 0
 	for _, a := range args {
-		size += len(a)
+		size += len(a) + wordBytes
 	}
 	m.named += len(q.keys)
 	if len(m.queued) >= maxQueued || m.named > maxNamed || !m.room(c, size) {
@@ -162,7 +165,7 @@ func (c *session) watch(ctx context.Context, names []string) resp.Reply {
 		return resp.ErrTooManyWatched
 	}
 	for i, k := range keys {
-		c.multi.watched = append(c.multi.watched, watched{key: k, was: held[i]})
+		c.multi.watched = append(c.multi.watched, watched{key: quorum.Key(strings.Clone(string(k))), was: held[i]})
 	}
 	return resp.OK
 }

@@ -264,6 +264,14 @@ func TestTransactionIsBounded(t *testing.T) {
 	}
 	c.wantError("UNSUPPORTED too many commands in one transaction", "PING")
 	c.wantError("EXECABORT", "EXEC")
+	c.want(ok, "MULTI")
+	for i := range 7 {
+		reply := c.do(append([]string{"CLIENT", "KILL"}, make([]string, 998)...)...)
+		if refused := reply != queued; refused != (i == 6) {
+			t.Errorf("%d times a thousand words, most of them empty: %s", i, render(reply))
+		}
+	}
+	c.want(ok, "DISCARD")
 	for _, more := range []bool{false, true} {
 		c.want(ok, "MULTI")
 		for i := range 4 {

@@ -207,7 +207,8 @@ func (s *Server) handle(conn redcon.Conn, first redcon.Command) {
 }
 
 func words(cmd redcon.Command) []string {
-	// One string for all words: they live and die together.
+	// One string for all words: they live and die together. Who keeps one longer makes a
+	// copy of it.
 	n := 0
 	for _, a := range cmd.Args {
 		n += len(a)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/redis/go-redis/v9"
 
@@ -270,5 +271,14 @@ func TestWaitingRequestsAndDebtsAreBoundedInBytes(t *testing.T) {
 	defer l.mu.Unlock()
 	if l.bytes != 0 || l.debts.bytes != 0 {
 		t.Errorf("of nothing there are %d and %d bytes", l.bytes, l.debts.bytes)
+	}
+}
+
+func TestDebtDoesNotHoldTheCommandOfItsKey(t *testing.T) {
+	l := &Lane{cfg: Config{Debts: 1}}
+	command := strings.Repeat("k", 1000)
+	l.Owe(debt(command[:1], "mine"))
+	if unsafe.StringData(string(l.debts.kept[0].Key)) == unsafe.StringData(command) {
+		t.Error("the key is a piece of the command")
 	}
 }
