@@ -58,11 +58,12 @@ func failure(err error) resp.Reply {
 }
 
 // finish makes the last check before a reply is written (quorum I3): a lock whose
-// time is over by now, or whose client has hung up, is undone and not given.
-func (s *Server) finish(a answer, gone func() bool) resp.Reply {
+// time is over by now, or whose client has hung up, is undone and not given. It tells
+// whether the reply gives one.
+func (s *Server) finish(a answer, gone func() bool) (reply resp.Reply, given bool) {
 	g := a.grant
 	if g == nil {
-		return a.reply
+		return a.reply, false
 	}
 	now, valid := time.Now(), true
 	for _, l := range g.locks {
@@ -75,11 +76,11 @@ func (s *Server) finish(a answer, gone func() bool) resp.Reply {
 		g.line.result = metrics.ClientGone
 	default:
 		s.logAcquisition(g.line, now, g.locks)
-		return a.reply
+		return a.reply, true
 	}
 	s.undo(g.locks)
 	s.logAcquisition(g.line, now, nil)
-	return g.instead
+	return g.instead, false
 }
 
 func (s *Server) undo(locks []quorum.Lock) {
