@@ -74,7 +74,7 @@ func (x *scripts) learn(digest string, t quorum.Transaction, args []string) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.guesses) >= x.most {
+	if _, known := x.guesses[digest]; !known && len(x.guesses) >= x.most {
 		clear(x.guesses) // they are learned again at a round's cost each
 	}
 	x.guesses[digest] = g
