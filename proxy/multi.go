@@ -29,6 +29,7 @@ type queued struct {
 	name    string
 	args    []string
 	keys    []string
+	writes  bool
 	refused resp.Reply // what EXEC is to say of a command with wrong arguments
 }
 
@@ -91,7 +92,7 @@ func (m *multi) queue(c *session, info resp.Info, args []string) resp.Reply {
 		m.spoil()
 		return resp.ErrNotInMulti
 	}
-	q := queued{name: info.Name, args: args, keys: resp.Keys(args)}
+	q := queued{name: info.Name, args: args, keys: resp.Keys(args), writes: info.Flags&resp.Write != 0}
 	if info.Family != resp.Local && info.Family != resp.Session {
 		request, err := resp.Parse(args)
 		if err != nil {
@@ -197,14 +198,16 @@ func (c *session) exec(ctx context.Context) answer {
 		}
 		return replies
 	}
-	assume, resource := quorum.Assumption{}, ""
+	assume, resource, written := quorum.Assumption{}, "", false
 	var names []string
 	for _, q := range m.queued {
 		if q.request == nil {
 			continue
 		}
-		if resource == "" {
-			resource = name(q.request)
+		// What log lines call it: by the first key that it may write or, for want of one, by
+		// the first.
+		if len(q.keys) > 0 && (resource == "" || q.writes && !written) {
+			resource, written = q.keys[0], q.writes
 		}
 		names = append(names, q.keys...)
 	}
