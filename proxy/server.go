@@ -7,10 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -161,13 +163,24 @@ func (s *Server) serve(ln net.Listener, config *tls.Config) {
 			s.hit(string(cause))
 			s.log.Debug().Str("cause", string(cause)).Msg("a client broke the protocol and was cut off")
 		},
-		AcceptError: func(err error) { s.log.Error().Err(err).Msg("clients can't be accepted") },
+		HandshakeFail: s.noteHandshake,
+		AcceptError:   func(err error) { s.log.Error().Err(err).Msg("clients can't be accepted") },
 	})
 	server := redcon.NewServer("", s.handle, s.accept, s.closed)
 	go func() {
 		s.served <- server.Serve(s.listener)
 		close(s.served)
 	}()
+}
+
+// noteHandshake counts a TLS handshake that failed, unless somebody only looked whether
+// the port is open, as load balancers do every few seconds.
+func (s *Server) noteHandshake(err error) {
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		return
+	}
+	s.hit(string(guard.CauseTLS))
+	s.log.Debug().Err(err).Msg("a client's TLS handshake failed")
 }
 
 // accept makes the session of a new client.
