@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -262,4 +263,17 @@ func fieldsOf(line any) (values map[string]string, names []string) {
 		values[name], names = value, append(names, name)
 	}
 	return values, names
+}
+
+// TestScriptsAreToldTheVersionThatClientsAreTold also when it is changed.
+func TestScriptsAreToldTheVersionThatClientsAreTold(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	const version = "return {redis.REDIS_VERSION, redis.REDIS_VERSION_NUM}"
+	c.want([]any{"8.4.0", int64(0x080400)}, "EVAL", version, "0")
+	cfg := settings(t, sockets(w.backends), append(slices.Clone(patient), "SERVER_ADVERTISED_VERSION=7.0.15")...)
+	if _, err := w.server.Reload(cfg, os.ReadFile); err != nil {
+		t.Fatal(err)
+	}
+	c.want([]any{"7.0.15", int64(0x07000f)}, "EVAL", version, "0")
 }

@@ -83,7 +83,7 @@ func New(cfg conf.Config, version string, log zerolog.Logger, readFile func(stri
 		log: log, version: version, topology: redlock, runID: newRunID(),
 		started: time.Now(),
 		engine:  engine.Engine{MaxTTL: cfg.Group.MaxTTL},
-		scripts: newScripts(scriptCache(cfg.Script), cfg.Script.Cache),
+		scripts: newScripts(scriptCache(cfg), cfg.Script.Cache),
 		ctx:     ctx, stop: stop,
 		served:       make(chan error, 1),
 		opened:       make(chan struct{}),
