@@ -46,7 +46,7 @@ Danger: every certificate that it ever signed gets in; use an authority of your 
 
 func replyRows(t *fields, s *Server) {
 	t.text("server.advertised_version", &s.AdvertisedVersion, "8.4.0", "three numbers from 0 to 255", checkVersion,
-		`The Redis version that HELLO, INFO and LOLWUT name.
+		`The Redis version that HELLO, INFO, LOLWUT and scripts name.
 Some clients choose their commands by it: from 8.4 on SET with IFEQ and DELEX, below
 it WATCH with MULTI, or scripts. All of these are served.`).live()
 	t.choice("server.unavailable_reply", &s.UnavailableReply, "error", []string{"error", "nil"},

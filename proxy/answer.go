@@ -50,19 +50,20 @@ func failure(err error) resp.Reply {
 	case errors.Is(err, quorum.ErrChanged):
 		return resp.NullArray{}
 	case errors.Is(err, context.Canceled):
-		return resp.UnavailableReason("the proxy is stopping")
+		return resp.ErrStopping
 	case errors.Is(err, context.DeadlineExceeded):
-		return resp.UnavailableReason("the script or transaction was not done when the time for its answer was over")
+		return resp.ErrTooLate
 	}
 	return resp.UnavailableReason(err.Error())
 }
 
 // finish makes the last check before a reply is written (quorum I3): a lock whose
-// time is over by now, or whose client has hung up, is undone and not given.
-func (s *Server) finish(a answer, gone func() bool) resp.Reply {
+// time is over by now, or whose client has hung up, is undone and not given. It tells
+// whether the reply gives one.
+func (s *Server) finish(a answer, gone func() bool) (reply resp.Reply, given bool) {
 	g := a.grant
 	if g == nil {
-		return a.reply
+		return a.reply, false
 	}
 	now, valid := time.Now(), true
 	for _, l := range g.locks {
@@ -75,11 +76,11 @@ func (s *Server) finish(a answer, gone func() bool) resp.Reply {
 		g.line.result = metrics.ClientGone
 	default:
 		s.logAcquisition(g.line, now, g.locks)
-		return a.reply
+		return a.reply, true
 	}
 	s.undo(g.locks)
 	s.logAcquisition(g.line, now, nil)
-	return g.instead
+	return g.instead, false
 }
 
 func (s *Server) undo(locks []quorum.Lock) {

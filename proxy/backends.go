@@ -86,10 +86,13 @@ func names(configs []lane.Config) []string {
 // scriptBytes bounds the texts of all scripts that are kept.
 const scriptBytes = 8 << 20
 
-func scriptCache(c conf.Script) *lua.Cache {
-	return lua.NewCache(c.Cache, scriptBytes, scriptLimits(c))
+func scriptCache(c conf.Config) *lua.Cache {
+	return lua.NewCache(c.Script.Cache, scriptBytes, scriptLimits(c))
 }
 
-func scriptLimits(c conf.Script) lua.Limits {
-	return lua.Limits{MaxSource: c.MaxSource, MaxSteps: int64(c.MaxSteps), MaxTime: c.MaxTime}
+func scriptLimits(c conf.Config) lua.Limits {
+	return lua.Limits{
+		MaxSource: c.Script.MaxSource, MaxSteps: int64(c.Script.MaxSteps), MaxTime: c.Script.MaxTime,
+		Version: c.Server.AdvertisedVersion,
+	}
 }

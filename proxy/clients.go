@@ -132,9 +132,10 @@ func pushes(name string, args []string) resp.Reply {
 	return resp.ErrSyntax
 }
 
+// setName keeps a copy, as setInfo does, that does not hold the command in memory.
 func (c *session) setName(name string) {
 	c.mu.Lock()
-	c.name = name
+	c.name = strings.Clone(name)
 	c.mu.Unlock()
 }
 
@@ -146,9 +147,9 @@ func (c *session) setInfo(what, value string) resp.Reply {
 	defer c.mu.Unlock()
 	switch resp.UpperASCII(what) {
 	case "LIB-NAME":
-		c.library = value
+		c.library = strings.Clone(value)
 	case "LIB-VER":
-		c.version = value
+		c.version = strings.Clone(value)
 	default:
 		return resp.ErrClientOption(what)
 	}
@@ -165,20 +166,29 @@ func validName(s string) bool {
 	return true
 }
 
-// line is the connection's line in CLIENT LIST, in Redis's form.
+// line is the connection's line in CLIENT LIST, with all the fields of Redis 7.0, since some
+// clients fail where one is missing. What is 0 or always the same is not known here.
 func (c *session) line() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
+	now, queuing := time.Now(), c.queuing.Load()
 	last := c.last
 	if last == "" {
 		last = "NULL" // an unknown name may be anything, a password typed too early too
 	}
-	flags := "N"
+	flags := ""
 	if c.listens.any() {
-		flags = "P"
+		flags += "P"
 	}
-	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 sub=%d psub=%d ssub=%d multi=-1 cmd=%s user=default lib-name=%s lib-ver=%s\n",
+	if queuing >= 0 {
+		flags += "x"
+	}
+	if flags == "" {
+		flags = "N"
+	}
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=0 name=%s age=%d idle=%d flags=%s db=0 sub=%d psub=%d ssub=%d multi=%d"+
+		" qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=%s user=default redir=-1 resp=%d"+
+		" lib-name=%s lib-ver=%s\n",
 		c.id, c.addr, c.conn.LocalAddr(), c.name, int(now.Sub(c.since).Seconds()), int(now.Sub(c.active).Seconds()), flags,
-		len(c.listens.channels), len(c.listens.patterns), len(c.listens.shards), last, c.library, c.version)
+		len(c.listens.channels), len(c.listens.patterns), len(c.listens.shards), queuing, last, c.speaks.Load(), c.library, c.version)
 }

@@ -204,7 +204,7 @@ func (s *Server) noteAcquisition(t quorum.Transaction, err error, resource strin
 	if len(t.Locks) > 0 {
 		line.resource, line.ttl = string(t.Locks[0].Key), t.Locks[0].TTL
 		line.token, line.minted = t.Number, t.Tried&quorum.Counts != 0
-		return &grant{locks: t.Locks, line: line, instead: resp.UnavailableReason("the lock's time was over before the answer could be given; it was released")}
+		return &grant{locks: t.Locks, line: line, instead: resp.ErrLockOver}
 	}
 	if t.Wrote {
 		s.metrics.Ended(metrics.Script, metrics.Done)

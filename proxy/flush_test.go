@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"redlockproxy/proxy/guard"
+	"redlockproxy/proxy/metrics"
 	"redlockproxy/quorum"
+	"redlockproxy/resp"
 )
 
 // A short connection takes only some of the bytes that are written to it.
@@ -73,4 +75,25 @@ func TestWriteThatFailedUndoesTheLocksItDidNotTell(t *testing.T) {
 		}
 		_, _ = conn.Close(), theirs.Close()
 	}
+}
+
+func TestLockThatWasOverIsUndoneOnce(t *testing.T) {
+	d := &debtor{}
+	group, err := quorum.NewGroup([]quorum.Backend{d}, quorum.Config{
+		VoteLimit: time.Second, AnswerWithin: time.Second, Attempts: 1, MaxTTL: time.Minute, Random: rand.Reader,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, theirs := net.Pipe()
+	conn, err := guard.Listen(&short{ours, 0}, guard.Limits{}, guard.Hooks{}).Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := pipeline{c: &session{s: &Server{group: group, metrics: metrics.New(metrics.Options{})}, conn: conn.(*guard.Conn)}}
+	p.write(answer{grant: &grant{locks: []quorum.Lock{{Key: "over", TTL: time.Second}}, instead: resp.Null{}}}, resp.RESP2)
+	if p.flush(); !p.broken || len(d.owed) != 1 {
+		t.Errorf("undone are %q", d.owed)
+	}
+	_, _ = conn.Close(), theirs.Close()
 }

@@ -2,6 +2,8 @@ package proxy_test
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -218,4 +220,60 @@ func TestHelloChangesTheProtocolOfItsOwnReply(t *testing.T) {
 		c.want(nil, "GET", "nothing")
 	}
 	c.want(redistest.Status("RESET"), "RESET")
+}
+
+// TestClientListHasTheFieldsOfRedis: some clients fail where one of them is missing.
+func TestClientListHasTheFieldsOfRedis(t *testing.T) {
+	w, redis := newWorld(t), redistest.Start(t)
+	p, watchers := newPair(t, w, redis), newPair(t, w, redis)
+	ids := [2]string{fmt.Sprint(p.proxy.do("CLIENT", "ID")), fmt.Sprint(p.redis.do("CLIENT", "ID"))}
+	for _, line := range []string{"CLIENT SETNAME me", "HELLO 3", "MULTI", "PING", "CLIENT INFO", "DISCARD", "MULTI", "PING", "EXEC", "SUBSCRIBE a b", "PSUBSCRIBE c", "MULTI", "RESET"} {
+		args := strings.Fields(line)
+		p.follow(args)
+		p.proxy.all(args...)
+		p.redis.all(args...)
+		here, names := fieldsOf(watchers.proxy.do("CLIENT", "LIST", "ID", ids[0]))
+		there, wanted := fieldsOf(watchers.redis.do("CLIENT", "LIST", "ID", ids[1]))
+		if wanted = append(wanted, "lib-name", "lib-ver"); !slices.Equal(names, wanted) {
+			t.Fatalf("after %s: fields\n%q, wanted\n%q", line, names, wanted)
+		}
+		for _, field := range []string{"name", "flags", "db", "sub", "psub", "ssub", "multi", "events", "cmd", "user", "redir", "resp"} {
+			if here[field] != there[field] {
+				t.Errorf("after %s: %s=%s, wanted %s", line, field, here[field], there[field])
+			}
+		}
+	}
+	// As in one Redis, the transaction is still there while it is carried out.
+	for _, c := range []*client{p.proxy, p.redis} {
+		c.do("MULTI")
+		c.do("CLIENT", "INFO")
+		lines, _ := c.do("EXEC").([]any)
+		if values, _ := fieldsOf(lines[0]); values["multi"] != "1" || values["flags"] != "x" {
+			t.Errorf("%s", lines)
+		}
+	}
+}
+
+// fieldsOf is a line of CLIENT LIST.
+func fieldsOf(line any) (values map[string]string, names []string) {
+	values = map[string]string{}
+	text, _ := line.(string)
+	for _, field := range strings.Fields(text) {
+		name, value, _ := strings.Cut(field, "=")
+		values[name], names = value, append(names, name)
+	}
+	return values, names
+}
+
+// TestScriptsAreToldTheVersionThatClientsAreTold also when it is changed.
+func TestScriptsAreToldTheVersionThatClientsAreTold(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	const version = "return {redis.REDIS_VERSION, redis.REDIS_VERSION_NUM}"
+	c.want([]any{"8.4.0", int64(0x080400)}, "EVAL", version, "0")
+	cfg := settings(t, sockets(w.backends), append(slices.Clone(patient), "SERVER_ADVERTISED_VERSION=7.0.15")...)
+	if _, err := w.server.Reload(cfg, os.ReadFile); err != nil {
+		t.Fatal(err)
+	}
+	c.want([]any{"7.0.15", int64(0x07000f)}, "EVAL", version, "0")
 }

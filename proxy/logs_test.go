@@ -136,6 +136,19 @@ func TestReleasesExtensionsAndCountersAreLoggedForDebugging(t *testing.T) {
 	c.want(int64(2), "EVAL", "return redis.call('INCR', KEYS[1])", "1", "fence")
 	w.wantLine("counter", "elapsed_ms fencing_token level message nodes_reached resource result topology", line{"resource": "fence", "fencing_token": 2, "result": "done"})
 
+	// A transaction is named by what it writes.
+	c.want(ok, "SET", "lock", "T0ken", "NX", "PX", "30000")
+	c.want(ok, "WATCH", "lock")
+	c.want(ok, "MULTI")
+	c.want(queued, "GET", "elsewhere")
+	c.want(queued, "DEL", "lock")
+	c.want([]any{nil, int64(1)}, "EXEC")
+	w.wantLine("release", step, line{"resource": "lock", "result": "done"})
+	c.want(ok, "MULTI")
+	c.want(queued, "INCR", "other fence")
+	c.want([]any{int64(1)}, "EXEC")
+	w.wantLine("counter", "elapsed_ms fencing_token level message nodes_reached resource result topology", line{"resource": "other fence", "fencing_token": 1})
+
 	quiet := join(t, w.backends, "LOG_LEVEL=info")
 	c = quiet.client()
 	c.want(int64(3), "INCR", "fence")

@@ -214,6 +214,19 @@ func TestLimitsThatClientsHitAreCounted(t *testing.T) {
 	})
 }
 
+func TestFailedHandshakesAreCountedAndLogged(t *testing.T) {
+	cert := redistest.NewAuthority(t).Issue("proxy")
+	w := newWorld(t, "SERVER_TLS_CERT="+cert.Cert, "SERVER_TLS_KEY="+cert.Key)
+	w.wantRise("redlock_proxy_limits_hit_total", map[string]float64{`redlock_proxy_limits_hit_total{limit="tls_handshake"}`: 1}, func() {
+		probe, plain := w.client(), w.client()
+		_ = probe.Close()
+		if err := plain.Send("PING"); err != nil {
+			t.Fatal(err)
+		}
+		w.awaitLogged(1, func(l line) bool { return l["message"] == "a client's TLS handshake failed" && l["level"] == "debug" })
+	})
+}
+
 // The names that promtool complains of are those that were agreed on with others.
 func TestPromtoolFindsNothingBeyondTheAgreedNames(t *testing.T) {
 	w := &world{t: t, backends: redistest.StartGroup(t, 1)}

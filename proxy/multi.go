@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"redlockproxy/proxy/lua"
 	"redlockproxy/proxy/metrics"
@@ -14,6 +15,7 @@ import (
 type multi struct {
 	open    bool
 	spoiled bool // a command could not be queued: EXEC must refuse
+	blind   bool // a WATCH failed: EXEC must refuse, since some clients ignore WATCH's reply
 	queued  []queued
 	watched []watched
 	bytes   int // of all that is kept
@@ -27,6 +29,7 @@ type queued struct {
 	name    string
 	args    []string
 	keys    []string
+	writes  bool
 	refused resp.Reply // what EXEC is to say of a command with wrong arguments
 }
 
@@ -38,11 +41,13 @@ type watched struct {
 
 // maxQueued bounds the commands of one MULTI, maxNamed the keys that they name, and
 // maxWatched those of WATCH: they become one operation at the backends, in a single step,
-// which others wait for. Together they may have as many bytes as one command.
+// which others wait for. Together they may have as many bytes as one command, and a
+// queued word, were it empty, takes wordBytes of them.
 const (
 	maxQueued  = 1024
 	maxNamed   = 4096
 	maxWatched = 1024
+	wordBytes  = 16
 )
 
 // room takes n bytes more on; false if that is too many.
@@ -70,6 +75,14 @@ func (m *multi) spoil() {
 	}
 }
 
+// count is how many commands are queued, or -1 outside of MULTI.
+func (m *multi) count() int64 {
+	if !m.open {
+		return -1
+	}
+	return int64(len(m.queued))
+}
+
 // forget ends the transaction, its watches included.
 func (m *multi) forget() { *m = multi{} }
 
@@ -79,7 +92,7 @@ func (m *multi) queue(c *session, info resp.Info, args []string) resp.Reply {
 		m.spoil()
 		return resp.ErrNotInMulti
 	}
-	q := queued{name: info.Name, args: args, keys: resp.Keys(args)}
+	q := queued{name: info.Name, args: args, keys: resp.Keys(args), writes: info.Flags&resp.Write != 0}
 	if info.Family != resp.Local && info.Family != resp.Session {
 		request, err := resp.Parse(args)
 		if err != nil {
@@ -89,7 +102,7 @@ func (m *multi) queue(c *session, info resp.Info, args []string) resp.Reply {
 	}
 	size := 0
 	for _, a := range args {
-		size += len(a)
+		size += len(a) + wordBytes
 	}
 	m.named += len(q.keys)
 	if len(m.queued) >= maxQueued || m.named > maxNamed || !m.room(c, size) {
@@ -120,14 +133,17 @@ func (c *session) transaction(ctx context.Context, name string, args []string) a
 		if m.open {
 			return plain(resp.ErrWatchInMulti)
 		}
-		return plain(c.watch(ctx, args[1:]))
+		reply := c.watch(ctx, args[1:])
+		m.blind = m.blind || reply != resp.OK
+		return plain(reply)
 	case "exec":
 		return c.exec(ctx)
 	}
 	return plain(resp.OK)
 }
 
-// watch remembers what a majority holds now of the keys that are not watched yet.
+// watch remembers what a majority holds now of the keys that are not watched yet: of all
+// of them or, if it answers an error, of none.
 func (c *session) watch(ctx context.Context, names []string) resp.Reply {
 	keys := slices.DeleteFunc(unique(names), func(k quorum.Key) bool {
 		return slices.ContainsFunc(c.multi.watched, func(w watched) bool { return w.key == k })
@@ -142,11 +158,15 @@ func (c *session) watch(ctx context.Context, names []string) resp.Reply {
 	if err != nil {
 		return c.s.failure(err)
 	}
+	size := 0
 	for i, k := range keys {
-		if !c.multi.room(c, len(k)+len(held[i].Stored)) {
-			return resp.ErrTooManyWatched
-		}
-		c.multi.watched = append(c.multi.watched, watched{key: k, was: held[i]})
+		size += len(k) + len(held[i].Stored)
+	}
+	if !c.multi.room(c, size) {
+		return resp.ErrTooManyWatched
+	}
+	for i, k := range keys {
+		c.multi.watched = append(c.multi.watched, watched{key: quorum.Key(strings.Clone(string(k))), was: held[i]})
 	}
 	return resp.OK
 }
@@ -162,6 +182,9 @@ func (c *session) exec(ctx context.Context) answer {
 	if m.spoiled {
 		return plain(resp.ErrExecAbort)
 	}
+	if m.blind {
+		return plain(resp.ErrUnwatched)
+	}
 	// What the proxy answers itself is done after the rest, once: the transaction may be
 	// run several times, or come to nothing.
 	var replies resp.Array
@@ -175,14 +198,16 @@ func (c *session) exec(ctx context.Context) answer {
 		}
 		return replies
 	}
-	assume, resource := quorum.Assumption{}, ""
+	assume, resource, written := quorum.Assumption{}, "", false
 	var names []string
 	for _, q := range m.queued {
 		if q.request == nil {
 			continue
 		}
-		if resource == "" {
-			resource = name(q.request)
+		// What log lines call it: by the first key that it may write or, for want of one, by
+		// the first.
+		if len(q.keys) > 0 && (resource == "" || q.writes && !written) {
+			resource, written = q.keys[0], q.writes
 		}
 		names = append(names, q.keys...)
 	}

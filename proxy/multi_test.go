@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"redlockproxy/proxy/redistest"
 )
@@ -127,4 +128,63 @@ func TestPipelineOfATransactionIsOne(t *testing.T) {
 			t.Errorf("%s, wanted %s", render(got), render(want))
 		}
 	}
+}
+
+// Some clients ignore what WATCH answers, and send MULTI, DEL and EXEC all the same.
+func TestExecAfterAFailedWatchWritesNothing(t *testing.T) {
+	w := newWorld(t, "LANE_VOTE=200ms", "SERVER_ANSWER_WITHIN=500ms", "SERVER_MAX_COMMAND_BYTES=100000", "SCRIPT_MAX_SOURCE=10000")
+	c, other := w.client(), w.client()
+	const refused = "UNAVAILABLE the WATCH before this transaction failed"
+	for _, s := range w.backends[:3] {
+		s.Pause()
+	}
+	c.wantError("UNAVAILABLE ", "WATCH", "k")
+	for _, s := range w.backends[:3] {
+		s.Resume()
+	}
+	redistest.Eventually(t, 5*time.Second, "another client has the lock everywhere", func() bool {
+		return other.do("SET", "k", "other", "PX", "60000") == ok && w.backends.Holding("k") == len(w.backends)
+	})
+	c.want(ok, "MULTI")
+	c.want(queued, "DEL", "k")
+	c.wantError(refused, "EXEC")
+	for i, s := range w.backends {
+		if held := s.Get("k"); !strings.HasPrefix(held, "other") {
+			t.Errorf("backend %d holds %q", i, held)
+		}
+	}
+
+	// What ends a transaction ends this too.
+	for _, k := range []string{"a", "b", "c"} {
+		c.want(ok, "SET", k, strings.Repeat("v", 40_000))
+	}
+	for _, end := range []string{"EXEC", "DISCARD", "UNWATCH", "RESET"} {
+		c.wantError("UNSUPPORTED too many watched keys", "WATCH", "a", "b", "c")
+		c.want(ok, "WATCH", "k")
+		switch end {
+		case "EXEC":
+			c.want(ok, "MULTI")
+			c.wantError(refused, end)
+		case "DISCARD":
+			c.want(ok, "MULTI")
+			c.want(ok, end)
+		default:
+			c.do(end)
+		}
+		c.want(ok, "MULTI")
+		c.want(queued, "GET", "k")
+		c.want([]any{"other"}, "EXEC")
+	}
+}
+
+// A WATCH for which there is no room watches none of its keys, and leaves the room to others.
+func TestWatchIsAllOrNothing(t *testing.T) {
+	w := newWorld(t, "SERVER_MAX_COMMAND_BYTES=100000", "SCRIPT_MAX_SOURCE=10000")
+	c := w.client()
+	value := strings.Repeat("v", 40_000)
+	for _, k := range []string{"a", "b", "c", "d", "e"} {
+		c.want(ok, "SET", k, value)
+	}
+	c.wantError("UNSUPPORTED too many watched keys", "WATCH", "a", "b", "c")
+	c.want(ok, "WATCH", "d", "e")
 }

@@ -128,8 +128,9 @@ func (p *pipeline) finish() bool {
 
 // write puts a reply into the next chunk.
 func (p *pipeline) write(a answer, proto resp.Proto) {
-	p.out = resp.Append(p.out, p.c.s.finish(a, p.gone), proto)
-	if a.grant != nil {
+	reply, given := p.c.s.finish(a, p.gone)
+	p.out = resp.Append(p.out, reply, proto)
+	if given {
 		p.grants = append(p.grants, promise{a.grant, len(p.out)})
 	}
 	if len(p.out) >= maxChunk {

@@ -256,21 +256,29 @@ func TestTransactionIsBounded(t *testing.T) {
 	for i := range 3 {
 		c.want(queued, "SET", fmt.Sprint(i), value)
 	}
-	c.wantError("ERR too many commands in one transaction", "SET", "3", value)
+	c.wantError("UNSUPPORTED too many commands in one transaction", "SET", "3", value)
 	c.wantError("EXECABORT", "EXEC")
 	c.want(ok, "MULTI")
 	for range 1024 {
 		c.want(queued, "PING")
 	}
-	c.wantError("ERR too many commands in one transaction", "PING")
+	c.wantError("UNSUPPORTED too many commands in one transaction", "PING")
 	c.wantError("EXECABORT", "EXEC")
+	c.want(ok, "MULTI")
+	for i := range 7 {
+		reply := c.do(append([]string{"CLIENT", "KILL"}, make([]string, 998)...)...)
+		if refused := reply != queued; refused != (i == 6) {
+			t.Errorf("%d times a thousand words, most of them empty: %s", i, render(reply))
+		}
+	}
+	c.want(ok, "DISCARD")
 	for _, more := range []bool{false, true} {
 		c.want(ok, "MULTI")
 		for i := range 4 {
 			c.want(queued, append([]string{"MGET"}, numbered(i*1000, 1000)...)...)
 		}
 		if more {
-			c.wantError("ERR too many commands in one transaction, or keys in them", append([]string{"EXISTS"}, numbered(4000, 97)...)...)
+			c.wantError("UNSUPPORTED too many commands in one transaction, or keys in them", append([]string{"EXISTS"}, numbered(4000, 97)...)...)
 			c.wantError("EXECABORT", "EXEC")
 		} else if lists, isArray := c.do("EXEC").([]any); !isArray || len(lists) != 4 {
 			t.Errorf("4000 keys: %.200s", render(lists))
@@ -280,7 +288,7 @@ func TestTransactionIsBounded(t *testing.T) {
 		c.want(ok, "SET", fmt.Sprint(i), value)
 	}
 	c.want(ok, "WATCH", "0", "1", "2")
-	c.wantError("ERR too many watched keys", "WATCH", "3")
+	c.wantError("UNSUPPORTED too many watched keys", "WATCH", "3")
 	c.want(ok, "UNWATCH")
 	c.want(ok, "WATCH", "3")
 	c.want(ok, "MULTI")

@@ -57,7 +57,7 @@ func (s *Server) Reload(cfg conf.Config, readFile func(string) ([]byte, error)) 
 	}
 	s.settings.Store(&cfg)
 	s.noteFiles()
-	s.scripts.change(cfg.Script.Cache, scriptLimits(cfg.Script))
+	s.scripts.change(cfg.Script.Cache, scriptLimits(cfg))
 	if s.listener != nil {
 		s.noteCertificate(config)
 		s.listener.Change(config, limits(cfg.Server))

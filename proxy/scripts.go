@@ -74,7 +74,7 @@ func (x *scripts) learn(digest string, t quorum.Transaction, args []string) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.guesses) >= x.most {
+	if _, known := x.guesses[digest]; !known && len(x.guesses) >= x.most {
 		clear(x.guesses) // they are learned again at a round's cost each
 	}
 	x.guesses[digest] = g
@@ -116,16 +116,22 @@ func script(known texts, request resp.Request) resp.Reply {
 	return resp.OK
 }
 
-// find is the script that a client means.
-func find(known texts, r resp.Eval) (*lua.Script, error) {
+// find is the script that a client means, and whether it must not write.
+func find(known texts, r resp.Eval) (script *lua.Script, readOnly bool, err error) {
 	if !r.ByDigest {
-		return known.Load(r.Script)
+		script, err = known.Load(r.Script)
+	} else if known, ok := known.Get(r.Script); ok {
+		script = known
+	} else {
+		err = resp.ErrNoScript
 	}
-	script, ok := known.Get(r.Script)
-	if !ok {
-		return nil, resp.ErrNoScript
+	switch {
+	case err != nil:
+		return nil, false, err
+	case r.ReadOnly && script.Promise() == lua.Writes:
+		return nil, false, resp.ErrWritingScript
 	}
-	return script, nil
+	return script, r.ReadOnly || script.Promise() == lua.NoWrites, nil
 }
 
 // prepare loads the text of an EVAL that is about to run, so that an EVALSHA sent
@@ -164,10 +170,11 @@ func (s *Server) answered(ctx context.Context) context.Context {
 // eval runs a client's script as a transaction.
 func (s *Server) eval(ctx context.Context, r resp.Eval) answer {
 	ctx = s.answered(ctx)
-	script, err := find(s.scripts.cache, r)
+	script, readOnly, err := find(s.scripts.cache, r)
 	if err != nil {
 		return plain(s.failure(err))
 	}
+	r.ReadOnly = readOnly
 	resource := ""
 	if len(r.Keys) > 0 {
 		resource = r.Keys[0]
@@ -194,11 +201,11 @@ func (s *Server) eval(ctx context.Context, r resp.Eval) answer {
 
 // runScript runs a script as one step of an EXEC.
 func (s *Server) runScript(ctx context.Context, v *quorum.View, known texts, r resp.Eval) (resp.Reply, error) {
-	script, err := find(known, r)
+	script, readOnly, err := find(known, r)
 	if err != nil {
 		return failure(err), nil
 	}
-	return script.Run(ctx, r.Keys, r.Args, s.host(v, r.ReadOnly))
+	return script.Run(ctx, r.Keys, r.Args, s.host(v, readOnly))
 }
 
 // A host carries out what a script calls, on the transaction's view.

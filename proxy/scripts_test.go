@@ -177,3 +177,26 @@ func TestScriptWhoseAnswerNobodyWaitsForAnyMoreWritesNothing(t *testing.T) {
 	w.gone("k", "other")
 	c.want(pong, "PING")
 }
+
+// TestFirstLineOfAScriptSaysWhetherItMayWrite compares with one Redis.
+func TestFirstLineOfAScriptSaysWhetherItMayWrite(t *testing.T) {
+	w := newWorld(t)
+	p := newPair(t, w, redistest.Start(t))
+	const reads, writes = "\nreturn redis.call('get', KEYS[1])", "\nreturn redis.call('set', KEYS[1], 'written')"
+	for _, first := range []string{"#!lua", "#!lua flags=no-writes", "#!lua flags=allow-oom,no-writes", "#!lua flags=no-cluster", "#!lua flags=nosuch", "#!python", "#!lua flags", ""} {
+		for _, body := range []string{reads, writes, strings.Replace(writes, "call", "pcall", 1), "\n\nreturn redis.call('publish', 'c', 'm')", "\n\nerror('x')"} {
+			text := first + body
+			p.compare("EVAL_RO", text, "1", "k")
+			p.compare("EVAL", text, "1", "k")
+			p.compare("SCRIPT", "LOAD", text)
+			p.compare("EVALSHA", digest(text), "1", "k")
+			p.compare("EVALSHA_RO", digest(text), "1", "k")
+			p.compare("MULTI")
+			p.compare("EVAL", text, "1", "k")
+			p.compare("EVAL_RO", text, "1", "k")
+			p.compare("EXEC")
+			p.compare("GET", "k")
+			p.compare("DEL", "k")
+		}
+	}
+}

@@ -7,10 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -81,7 +83,7 @@ func New(cfg conf.Config, version string, log zerolog.Logger, readFile func(stri
 		log: log, version: version, topology: redlock, runID: newRunID(),
 		started: time.Now(),
 		engine:  engine.Engine{MaxTTL: cfg.Group.MaxTTL},
-		scripts: newScripts(scriptCache(cfg.Script), cfg.Script.Cache),
+		scripts: newScripts(scriptCache(cfg), cfg.Script.Cache),
 		ctx:     ctx, stop: stop,
 		served:       make(chan error, 1),
 		opened:       make(chan struct{}),
@@ -161,13 +163,24 @@ func (s *Server) serve(ln net.Listener, config *tls.Config) {
 			s.hit(string(cause))
 			s.log.Debug().Str("cause", string(cause)).Msg("a client broke the protocol and was cut off")
 		},
-		AcceptError: func(err error) { s.log.Error().Err(err).Msg("clients can't be accepted") },
+		HandshakeFail: s.noteHandshake,
+		AcceptError:   func(err error) { s.log.Error().Err(err).Msg("clients can't be accepted") },
 	})
 	server := redcon.NewServer("", s.handle, s.accept, s.closed)
 	go func() {
 		s.served <- server.Serve(s.listener)
 		close(s.served)
 	}()
+}
+
+// noteHandshake counts a TLS handshake that failed, unless somebody only looked whether
+// the port is open, as load balancers do every few seconds.
+func (s *Server) noteHandshake(err error) {
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		return
+	}
+	s.hit(string(guard.CauseTLS))
+	s.log.Debug().Err(err).Msg("a client's TLS handshake failed")
 }
 
 // accept makes the session of a new client.
@@ -178,6 +191,7 @@ func (s *Server) accept(conn redcon.Conn) bool {
 	}
 	c := &session{s: s, conn: gc, addr: conn.RemoteAddr(), since: time.Now(), proto: 2, authed: gc.Authenticated()}
 	c.active = c.since
+	c.noteState()
 	s.clients.add(c)
 	conn.SetContext(c)
 	return true
@@ -206,7 +220,8 @@ func (s *Server) handle(conn redcon.Conn, first redcon.Command) {
 }
 
 func words(cmd redcon.Command) []string {
-	// One string for all words: they live and die together.
+	// One string for all words: they live and die together. Who keeps one longer makes a
+	// copy of it.
 	n := 0
 	for _, a := range cmd.Args {
 		n += len(a)

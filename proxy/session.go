@@ -26,6 +26,9 @@ type session struct {
 
 	warned atomic.Bool // about locks without a time to live; shared
 
+	// What CLIENT LIST shows of proto and multi; shared.
+	speaks, queuing atomic.Int64
+
 	mu      sync.Mutex // guards what follows, which CLIENT LIST shows; shared
 	name    string
 	library string
@@ -59,6 +62,7 @@ func (c *session) serve(ctx context.Context, batch [][]string) bool {
 func (c *session) dispatch(ctx context.Context, args []string, run func(keys []string, f func() answer)) answer {
 	info, err := resp.Check(args)
 	c.noteCommand(info.Name)
+	defer c.noteState()
 	// As in Redis, what is wrong with the words of a command is said before the login
 	// is asked for; what is served is not.
 	if !c.authed && info.Flags&resp.NoAuth == 0 && (err == nil || info.Family == resp.Refused) {
@@ -121,4 +125,10 @@ func (c *session) noteCommand(name string) {
 	c.mu.Lock()
 	c.last, c.active = name, now
 	c.mu.Unlock()
+}
+
+// noteState makes known to CLIENT LIST what the last command has changed.
+func (c *session) noteState() {
+	c.speaks.Store(int64(c.proto))
+	c.queuing.Store(c.multi.count())
 }

@@ -72,7 +72,7 @@ func (b *subscriptions) add(list *[]string, number func() int, name string, chan
 			if b.count()+len(b.shards) >= maxSubscriptions || b.bytes+len(channel) > most {
 				return append(replies, resp.ErrTooManyChannels)
 			}
-			*list = append(*list, channel)
+			*list = append(*list, strings.Clone(channel)) // not with the rest of its command
 			b.bytes += len(channel)
 		}
 		replies = append(replies, resp.Push{resp.Bulk(name), resp.Bulk(channel), resp.Int(number())})

@@ -1,7 +1,15 @@
 package resp
 
 import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -140,20 +148,71 @@ func TestHelpTextNamesEverySubcommand(t *testing.T) {
 	}
 }
 
-// TestOurOwnTextsAvoidWordsThatClientsLookFor: some libraries search errors for
-// these anywhere and then reconnect, retry or change their mind about the server.
-func TestOurOwnTextsAvoidWordsThatClientsLookFor(t *testing.T) {
-	texts := []Error{ErrReplyOff, ErrTracking, ErrFilterCategory, errIncrNotAbove, Unavailable(1, 0, 4, 5, 3), TTLTooLong(time.Hour),
-		UnavailableReason("not admitted"), Unsupported("json.get"), Unsupported("ping")}
+// ownTexts are the texts that no Redis has, with what they are made of.
+func ownTexts() []Error {
+	texts := []Error{ErrReplyOff, ErrTracking, ErrFilterCategory, errIncrNotAbove, ErrReservedKey, ErrTooManyChannels, ErrTooManyQueued, ErrTooManyWatched,
+		ErrStopping, ErrTooLate, ErrLockOver, ErrUnwatched, Unavailable(1, 0, 4, 5, 3), Unavailable(1, 0, 4, 5, 3).Because("why"),
+		TTLTooLong(time.Hour), UnavailableReason("not admitted"), Unsupported("json.get"), Unsupported("ping")}
 	for name, why := range refusals {
 		if why != "" {
 			texts = append(texts, Unsupported(name))
 		}
 	}
+	return texts
+}
+
+// otherTexts are Redis's own too: those of versions after that of the tests, and one that
+// it makes of numbers.
+var otherTexts = []Error{ErrDelExOption, ErrDelExType, ErrDigest, ErrHelloNoAuth, ErrMaxAge, ErrClientOption("x"), ErrDBNotInt32}
+
+// TestEveryTextIsRedissOrLookedAt: each piece of a text in errors.go is in the server that
+// clients were written for, or in one of our own, which the next test looks at.
+func TestEveryTextIsRedissOrLookedAt(t *testing.T) {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := func(piece string) bool {
+		return slices.ContainsFunc(append(ownTexts(), otherTexts...), func(e Error) bool { return strings.Contains(string(e), piece) }) ||
+			bytes.Contains(binary, []byte(strings.TrimPrefix(piece, "ERR ")))
+	}
+	pieces := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		if _, isImport := n.(*ast.ImportSpec); isImport {
+			return false
+		}
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			piece, err := strconv.Unquote(lit.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pieces++
+			if !known(piece) {
+				t.Errorf("%q is neither Redis's nor looked at", piece)
+			}
+		}
+		return true
+	})
+	if pieces < 50 {
+		t.Errorf("%d pieces", pieces)
+	}
+}
+
+// TestOurOwnTextsAvoidWordsThatClientsLookFor: some libraries search errors for
+// these anywhere and then reconnect, retry or change their mind about the server.
+func TestOurOwnTextsAvoidWordsThatClientsLookFor(t *testing.T) {
 	words := []string{"socket", "went away", "connection lost", "read error on connection", "error while reading",
 		"readonly", "noperm", "noproto", "noscript", "-oom", "unauthenticated", "cluster", "loading", "tryagain",
 		"masterdown", "noreplicas", "moved", "busy", "unknown", "timed out", "max number of clients"}
-	for _, text := range texts {
+	for _, text := range ownTexts() {
 		first, _, _ := strings.Cut(string(text), " ")
 		if first != "UNSUPPORTED" && first != "UNAVAILABLE" {
 			t.Errorf("%s: begins with another word", text)
@@ -175,7 +234,6 @@ func TestTextsWithNumbers(t *testing.T) {
 		UnavailableReason("a\r\nb"): "UNAVAILABLE a  b",
 		Unsupported("LPush"):        "UNSUPPORTED LPUSH: " + whyType,
 		Unsupported("config|set"):   "UNSUPPORTED CONFIG SET: " + whySetting,
-		ProtoExpectedDollar('\n'):   "ERR Protocol error: expected '$', got ' '",
 		UnknownCommand(nil):         "ERR unknown command '', with args beginning with: ",
 	} {
 		if got != want {

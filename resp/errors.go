@@ -7,7 +7,9 @@ import (
 )
 
 // Every error text that a client can get stands in this file, except the reasons
-// for refusing commands, which stand beside the commands in refused.go.
+// for refusing commands, which stand beside the commands in refused.go, what scripts
+// are told by package lua, and what ends a connection in package guard, which reads
+// bytes and knows no replies.
 //
 // Texts that Redis has are Redis's own to the letter, because clients look for
 // words in them. Our own texts begin with a word that no client knows,
@@ -41,7 +43,25 @@ const (
 	ErrUnknownInScript = Error("ERR Unknown Redis command called from script")
 	ErrArityInScript   = Error("ERR Wrong number of args calling Redis command from script")
 	ErrReadOnlyScript  = Error("ERR Write commands are not allowed from read-only scripts.")
+	ErrWritingScript   = Error("ERR Can not execute a script with write flag using *_ro command.")
+	ErrShebang         = Error("ERR Invalid script shebang")
 )
+
+// ShebangEngine is the error for a script's first line that begins with another word than
+// #!lua.
+func ShebangEngine(word string) Error {
+	return Error("ERR Unexpected engine in script shebang: " + clean(word))
+}
+
+// ShebangOption is the error for a word of that line which is not about flags.
+func ShebangOption(word string) Error {
+	return Error("ERR Unknown lua shebang option: " + clean(word))
+}
+
+// ShebangFlag is the error for a flag in it that Redis doesn't know.
+func ShebangFlag(flag string) Error {
+	return Error("ERR Unexpected flag in script shebang: " + clean(flag))
+}
 
 // Errors of the handshake, in Redis's words; ErrHelloNoAuth in those of 7.2 and
 // later, which name the protocol.
@@ -55,7 +75,6 @@ const (
 	ErrDBIndex         = Error("ERR DB index is out of range")
 	ErrDBNotInt32      = Error("ERR value is out of range, value must between -2147483648 and 2147483647")
 	ErrClientName      = Error("ERR Client names cannot contain spaces, newlines or special characters.")
-	ErrMaxClients      = Error("ERR max number of clients reached")
 	ErrClusterDisabled = Error("ERR This instance has cluster support disabled")
 )
 
@@ -72,24 +91,6 @@ const (
 // ExecAborted is what EXEC answers when it is refused itself.
 func ExecAborted(because Error) Error {
 	return "EXECABORT Transaction discarded because of: " + Error(strings.TrimPrefix(string(because), "ERR "))
-}
-
-// Errors that end a connection, in Redis's words.
-const (
-	ErrProtoMultibulkLen    = Error("ERR Protocol error: invalid multibulk length")
-	ErrProtoBulkLen         = Error("ERR Protocol error: invalid bulk length")
-	ErrProtoMultibulkHeader = Error("ERR Protocol error: too big mbulk count string")
-	ErrProtoBulkHeader      = Error("ERR Protocol error: too big bulk count string")
-	ErrProtoInline          = Error("ERR Protocol error: too big inline request")
-	ErrProtoQuotes          = Error("ERR Protocol error: unbalanced quotes in request")
-	ErrProtoAuthMultibulk   = Error("ERR Protocol error: unauthenticated multibulk length")
-	ErrProtoAuthBulk        = Error("ERR Protocol error: unauthenticated bulk length")
-)
-
-// ProtoExpectedDollar is the error for an argument that begins with another byte
-// than a dollar sign.
-func ProtoExpectedDollar(got byte) Error {
-	return Error("ERR Protocol error: expected '$', got '" + clean(string([]byte{got})) + "'")
 }
 
 // WrongArity is the error for too few or too many arguments. The name is in
@@ -169,6 +170,14 @@ func (e Error) Because(why string) Error { return e + ": " + Error(clean(why)) }
 // was possible at all, or several did not settle it.
 func UnavailableReason(why string) Error { return Error("UNAVAILABLE " + clean(why)) }
 
+// Reasons other than the votes. Nothing was written, or it was undone.
+const (
+	ErrStopping  = Error("UNAVAILABLE the proxy is stopping")
+	ErrTooLate   = Error("UNAVAILABLE the script or transaction was not done when the time for its answer was over")
+	ErrLockOver  = Error("UNAVAILABLE the lock's time was over before the answer could be given; it was released")
+	ErrUnwatched = Error("UNAVAILABLE the WATCH before this transaction failed; nothing was written, begin with WATCH again")
+)
+
 // ErrReservedKey is the answer to a command that names ReservedKey.
 const ErrReservedKey = Error("UNSUPPORTED the key " + ReservedKey + ": it is where backends keep what the proxy must know of them; use another name")
 
@@ -201,9 +210,9 @@ func clean(s string) string { return lineBreaks.Replace(s) }
 
 // Errors about bounds that Redis does not have.
 const (
-	ErrTooManyChannels = Error("ERR too many subscriptions")
-	ErrTooManyQueued   = Error("ERR too many commands in one transaction, or keys in them")
-	ErrTooManyWatched  = Error("ERR too many watched keys")
+	ErrTooManyChannels = Error("UNSUPPORTED too many subscriptions")
+	ErrTooManyQueued   = Error("UNSUPPORTED too many commands in one transaction, or keys in them")
+	ErrTooManyWatched  = Error("UNSUPPORTED too many watched keys")
 )
 
 // ErrClientInfo is Redis's error for a value that CLIENT SETINFO does not take.

@@ -207,34 +207,3 @@ func TestFixedTextsAreRedissOwn(t *testing.T) {
 		}
 	}
 }
-
-// TestProtocolErrorsAreRedissOwn sends what ends a connection, once before
-// authentication and once on an open server.
-func TestProtocolErrorsAreRedissOwn(t *testing.T) {
-	redis := startRedis(t)
-	path := redis.conn.RemoteAddr().String()
-	ask := func(bytes string, want Error) {
-		t.Helper()
-		conn, err := net.Dial("unix", path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-		_, _ = conn.Write([]byte(bytes)) // Redis may have closed before all was sent
-		if got, err := ReadReply(bufio.NewReader(conn), RESP2); err != nil || got != Reply(want) {
-			t.Errorf("%.40q: got %v, %v; want %s", bytes, got, err, want)
-		}
-	}
-	ask("*1048577x\r\n", ErrProtoMultibulkLen)
-	ask("*1\r\n$-1\r\n", ErrProtoBulkLen)
-	ask("*1\r\nPING\r\n", ProtoExpectedDollar('P'))
-	ask("*1\r\n\rPING\r\n", ProtoExpectedDollar('\r'))
-	ask("*"+strings.Repeat("1", 70000), ErrProtoMultibulkHeader)
-	ask("*1\r\n$"+strings.Repeat("1", 70000), ErrProtoBulkHeader)
-	ask(strings.Repeat("a", 70000), ErrProtoInline)
-	ask("SET \"a\r\n", ErrProtoQuotes)
-	redis.do(t, []string{"CONFIG", "SET", "requirepass", "p"})
-	ask("*11\r\n", ErrProtoAuthMultibulk)
-	ask("*1\r\n$16385\r\n", ErrProtoAuthBulk)
-}

@@ -27,12 +27,15 @@ const (
 	CauseWriteStall  Cause = "write_stall"
 )
 
+// CauseTLS is for what Hooks.HandshakeFail reports.
+const CauseTLS Cause = "tls_handshake"
+
 // Causes are all of them.
 func Causes() []Cause {
 	return []Cause{
 		CauseMultibulkLength, CauseBulkLength, CauseExpectedDollar, CauseBigLine, CauseBigCommand,
 		CauseLarge, CauseQuotes, CauseInline, CauseUnauthenticated, CauseCrossProtocol,
-		CauseHandshake, CauseAuth, CauseHalfCommand, CauseIdle, CauseWriteStall,
+		CauseHandshake, CauseAuth, CauseHalfCommand, CauseIdle, CauseWriteStall, CauseTLS,
 	}
 }
 

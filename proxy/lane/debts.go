@@ -2,6 +2,7 @@ package lane
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"redlockproxy/quorum"
@@ -62,6 +63,7 @@ func (l *Lane) Owe(debt quorum.Debt) {
 		return
 	}
 	l.debts.bytes += size
+	debt.Key = quorum.Key(strings.Clone(string(debt.Key))) // not with the rest of a client's command
 	if !l.open {
 		l.debts.kept = append(l.debts.kept, debt)
 		return

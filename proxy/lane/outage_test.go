@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/redis/go-redis/v9"
 
@@ -304,5 +305,14 @@ func TestKeptDebtsFillNoBatch(t *testing.T) {
 	eventually(t, "the removals are done", func() bool { kept, _ := l.Debts(); return kept == 0 })
 	if _, bytes, full := waits(); bytes != 0 || full {
 		t.Errorf("of nothing %d bytes wait", bytes)
+	}
+}
+
+func TestDebtDoesNotHoldTheCommandOfItsKey(t *testing.T) {
+	l := &Lane{cfg: Config{Debts: 1}}
+	command := strings.Repeat("k", 1000)
+	l.Owe(debt(command[:1], "mine"))
+	if unsafe.StringData(string(l.debts.kept[0].Key)) == unsafe.StringData(command) {
+		t.Error("the key is a piece of the command")
 	}
 }

@@ -22,16 +22,18 @@ const chunkName = "user_script"
 // A Script is a compiled script, and safe to run by many goroutines at once. Nothing of
 // it changes but its limits, which are those of its Cache.
 type Script struct {
-	digest string
-	size   int // of the text, in bytes
-	limits *atomic.Pointer[Limits]
-	code   *chunk
-	idle   *pool
+	digest  string
+	size    int // of the text, in bytes
+	promise Promise
+	limits  *atomic.Pointer[Limits]
+	code    *chunk
+	idle    *pool
 }
 
 // Compile translates a script. The error is a resp.Error in Redis's form, "ERR
 // Error compiling script (new function): user_script:<line>: ...", for a text that
-// is not Lua, or is longer, deeper or richer in constants than allowed.
+// is not Lua, or is longer, deeper or richer in constants than allowed; or it is about
+// the text's first line, if that begins with #!.
 //
 // Scripts that a Cache compiles share their idle virtual machines; one compiled
 // here has its own.
@@ -43,11 +45,15 @@ func Compile(text string, limits Limits) (*Script, error) {
 }
 
 func compile(text string, limits *atomic.Pointer[Limits], idle *pool) (*Script, error) {
-	code, err := translate(text, chunkName, limits.Load().MaxSource)
+	body, promise, err := shebang(text)
+	if err != nil {
+		return nil, err
+	}
+	code, err := translate(body, chunkName, limits.Load().MaxSource)
 	if err != nil {
 		return nil, resp.Error("ERR Error compiling script (new function): " + oneLine(err.Error()))
 	}
-	return &Script{digest: Digest(text), size: len(text), limits: limits, code: code, idle: idle}, nil
+	return &Script{digest: Digest(text), size: len(text), promise: promise, limits: limits, code: code, idle: idle}, nil
 }
 
 // Digest is the name of a script for EVALSHA: the SHA1 of its text in lower-case
@@ -59,6 +65,10 @@ func Digest(text string) string {
 
 // Digest is the SHA1 of the script's text in lower-case hex.
 func (s *Script) Digest() string { return s.digest }
+
+// Promise is what the script's first line says of its writes. Whoever carries out its
+// commands holds it to that.
+func (s *Script) Promise() Promise { return s.promise }
 
 // A chunk is a translated text: the code of its main function, and what has to be
 // known about it to run it within bounds.

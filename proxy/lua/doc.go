@@ -23,6 +23,7 @@
 //   - goto and empty statements are accepted, as in Lua 5.2.
 //   - pairs goes through a table in the order of insertion; # of a table with
 //     holes may find another border; % of fractions may differ in the last bits.
+//   - Words in the first line of a script (#!lua flags=...) can't be quoted.
 //   - Every run draws the same random numbers. Redis goes on with the sequence.
 //   - {verbatim_string=..} of another format than txt reaches RESP3 clients as a
 //     bulk string.

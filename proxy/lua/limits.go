@@ -24,6 +24,9 @@ type Limits struct {
 	// MaxString is the longest string a script may build, in bytes; 1 MiB by
 	// default.
 	MaxString int
+	// Version is what redis.REDIS_VERSION tells, which is no limit, but changes with
+	// them; three numbers from 0 to 255, 7.0.15 by default.
+	Version string
 }
 
 // The defaults of Limits.
@@ -33,6 +36,7 @@ const (
 	DefaultMaxTime   = 50 * time.Millisecond
 	DefaultMaxMemory = 16 << 20
 	DefaultMaxString = 1 << 20
+	DefaultVersion   = "7.0.15"
 )
 
 // withDefaults fills what was left out.
@@ -51,6 +55,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.MaxString <= 0 {
 		l.MaxString = DefaultMaxString
+	}
+	if l.Version == "" {
+		l.Version = DefaultVersion
 	}
 	return l
 }

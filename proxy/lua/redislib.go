@@ -1,18 +1,13 @@
 package lua
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
 	gl "github.com/yuin/gopher-lua"
 
 	"redlockproxy/resp"
-)
-
-// The version that redis.REDIS_VERSION tells.
-const (
-	redisVersion    = "7.0.15"
-	redisVersionNum = 0x0007000f
 )
 
 func (v *vm) redisLibrary() *gl.LTable {
@@ -32,12 +27,27 @@ func (v *vm) redisLibrary() *gl.LTable {
 	for name, n := range map[string]int{
 		"LOG_DEBUG": 0, "LOG_VERBOSE": 1, "LOG_NOTICE": 2, "LOG_WARNING": 3,
 		"REPL_NONE": 0, "REPL_AOF": 1, "REPL_SLAVE": 2, "REPL_REPLICA": 2, "REPL_ALL": 3,
-		"REDIS_VERSION_NUM": redisVersionNum,
 	} {
 		t.RawSetString(name, gl.LNumber(n))
 	}
-	t.RawSetString("REDIS_VERSION", gl.LString(redisVersion))
+	v.redis = t
 	return t
+}
+
+// tell sets the version that a script finds in redis.REDIS_VERSION, and the number with a
+// byte for each of its parts.
+func (v *vm) tell(version string) {
+	if v.version == version {
+		return
+	}
+	v.version = version
+	num := 0
+	for part := range strings.SplitSeq(version, ".") {
+		n, _ := strconv.Atoi(part)
+		num = num<<8 | n
+	}
+	v.redis.RawSetString("REDIS_VERSION", gl.LString(version))
+	v.redis.RawSetString("REDIS_VERSION_NUM", gl.LNumber(num))
 }
 
 // command is redis.call, which raises what redis.pcall returns.

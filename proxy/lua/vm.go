@@ -36,7 +36,9 @@ func (s *Script) Run(ctx context.Context, keys, args []string, host Host) (resp.
 		return nil, err
 	}
 	v := s.idle.get()
-	v.meter.reset(ctx, *s.limits.Load(), s.idle.turns)
+	limits := *s.limits.Load()
+	v.meter.reset(ctx, limits, s.idle.turns)
+	v.tell(limits.Version)
 	v.host, v.resp3, v.random = host, false, randomStart
 	reply, err := v.run(s, keys, args)
 	v.yield()
@@ -78,6 +80,8 @@ type vm struct {
 	stringMeta *gl.LTable    // what getmetatable shows for a string
 	nextIndex  *gl.LFunction // what ipairs iterates with
 	jsonNull   *gl.LUserData // cjson.null
+	redis      *gl.LTable    // the library
+	version    string        // that it tells
 
 	host   Host
 	resp3  bool   // after redis.setresp(3)

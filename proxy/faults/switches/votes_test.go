@@ -207,5 +207,11 @@ var programs = []breach{
 		old:   "if stripe.calls != h.calls {",
 		new:   "if stripe.calls != h.calls && false {",
 		tests: []string{"TestHealingBringsNothingBackThatIsLost"},
+	}, {
+		rule: "a transaction whose WATCH failed is carried out", file: "proxy/multi.go", pkg: "proxy",
+		old:   "m.blind = m.blind || reply != resp.OK",
+		new:   "_ = reply",
+		run:   "TestExecAfterAFailedWatch",
+		tests: []string{"TestExecAfterAFailedWatchWritesNothing"},
 	},
 }
