@@ -19,8 +19,12 @@
 //     nothing: what loses its memory (a restart, FLUSHALL, SWAPDB, a full
 //     resynchronisation) loses the marker too, or brings back one of another process,
 //     and no token is written twice. That a marker is there says nothing: after a torn
-//     log or an old dump, marker and keys are both there and both stale.
-//     [TestRestartedEmptyBackendDoesNotVoteUntilItIsRefilled, TestVoteIsLostWithTheMemory]
+//     log or an old dump, marker and keys are both there and both stale. Two losses do
+//     not show in the marker: keys that were evicted, and a resynchronisation from the
+//     backend's own replica, which gives the marker back. Where the lane learns of one
+//     of them, the marker does not count, and a proxy replaces it by a learner's.
+//     [TestRestartedEmptyBackendDoesNotVoteUntilItIsRefilled, TestVoteIsLostWithTheMemory,
+//     TestVoteIsLostWithKeysThatWereEvicted, TestVoteIsLostByABackendThatWasAReplica]
 //   - A2. A marker of another group, another number of backends or another place means
 //     that two proxies have different lists, whose majorities need not meet. The
 //     backend is not used, and its marker is left alone.

@@ -51,6 +51,7 @@ const (
 	Waiting                         // too few voters to go on: what is waited for
 	ClockJumped                     // a backend's clock jumped; its vote was taken
 	KeysDropped                     // a backend has evicted keys; its vote was taken
+	WasReplica                      // a backend has been a replica; its vote was taken
 	OwnClockJumped                  // most clocks jumped at once, and none denies it: it was ours
 )
 
@@ -156,7 +157,7 @@ func (k *Keeper) step(ctx context.Context) {
 	needed := enough(len(looks))
 	reason := ""
 	for i, look := range looks {
-		if !look.Connected || look.Dropped || k.states[i].busy || !k.states[i].jumped.IsZero() {
+		if !look.Connected || look.lost() || k.states[i].busy || !k.states[i].jumped.IsZero() {
 			continue
 		}
 		switch look.Standing {
@@ -312,18 +313,22 @@ func (k *Keeper) begin(ctx context.Context, i int, job func(context.Context) (ti
 	})
 }
 
-// drops deals with backends that have evicted keys: each has forgotten locks, and its
-// marker knows nothing of it. The caller holds mu.
+// drops deals with backends that have evicted keys, or were replicas: each may have
+// forgotten locks, and its marker knows nothing of it. The caller holds mu.
 func (k *Keeper) drops(ctx context.Context, looks []Look) {
 	for i, look := range looks {
-		if !look.Connected || !look.Dropped {
+		if !look.Connected || !look.lost() {
 			continue
+		}
+		event := Event{Backend: i, Kind: KeysDropped, Text: "it has evicted keys, locks perhaps among them: no vote until it is refilled; set maxmemory-policy noeviction"}
+		if look.Followed {
+			event.Kind, event.Text = WasReplica, "it was a replica, and may hold what another server held: no vote until it is refilled"
 		}
 		k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) {
 			if err := k.makeLearner(ctx, i); err != nil {
 				return 0, err
 			}
-			k.report(Event{Backend: i, Kind: KeysDropped, Text: "it has evicted keys, locks perhaps among them: no vote until it is refilled; set maxmemory-policy noeviction"})
+			k.report(event)
 			return 0, nil
 		})
 	}

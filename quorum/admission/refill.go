@@ -72,7 +72,7 @@ func (r *refill) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if look := learner.Look(); look.Dropped || look.Jumped {
+	if look := learner.Look(); look.lost() || look.Jumped {
 		return errUnsound // and lacks some of what it was given, perhaps
 	}
 	ok, err := swap(ctx, learner, r.learning, r.admitted)

@@ -4,7 +4,7 @@ package switches
 var memory = []breach{
 	{
 		rule: "no marker check", file: "proxy/lane/standing.go", pkg: lanePkg,
-		old: `return before.token != "" && before == s.right`, new: `return before.token != "" || true`,
+		old: `return before.token != "" && before == s.right &&`, new: `return true || before.token != "" &&`,
 		run: "Learner|VoteIsLost", tests: []string{"TestLearnerGetsEveryWriteAndHasNoVote", "TestVoteIsLostWithTheMemory"},
 	}, {
 		rule: "the marker need not be the one of before", file: "proxy/lane/standing.go", pkg: lanePkg,
@@ -127,7 +127,7 @@ var clocks = []breach{
 		tests: []string{"TestJumpOfOurOwnClockTakesNobodysVote"},
 	}, {
 		rule: "a source whose clock jumped is read from", file: "quorum/admission/sources.go", pkg: admissionPkg,
-		old: "return r.from != fromAll && (look.Jumped || look.Dropped)", new: "return r.from != fromAll && look.Dropped",
+		old: "return r.from != fromAll && (look.Jumped || look.lost())", new: "return r.from != fromAll && look.lost()",
 		tests: []string{"TestRefillTrustsNoSourceWhoseClockJumps"},
 	}, {
 		rule: "jumps that other clocks deny are taken for our own", file: "quorum/admission/clock.go", pkg: admissionPkg,
@@ -155,15 +155,23 @@ var clocks = []breach{
 		tests: []string{"TestClockIsWatchedFromTheBestAnswerOn", "TestClocksThatJumpOrRunWrongAreFound"},
 	}, {
 		rule: "a refill ends well although the clock jumped meanwhile", file: "quorum/admission/refill.go", pkg: admissionPkg,
-		old: "look.Dropped || look.Jumped", new: "look.Dropped",
+		old: "look.lost() || look.Jumped", new: "look.lost()",
 		tests: []string{"TestClockThatJumpsDuringARefillEndsIt"},
 	}, {
 		rule: "keys that were evicted do not matter", file: "proxy/lane/standing.go", pkg: lanePkg,
 		old: "st.evicted >= 0 && g.Evicted > st.evicted", new: "false",
 		run: "Evicted", tests: []string{"TestVoteIsLostWithKeysThatWereEvicted"},
 	}, {
+		rule: "a replica's memory is its own again when it is a primary", file: "proxy/lane/standing.go", pkg: lanePkg,
+		old: "st.followed = st.followed || g.replica()", new: "_ = g.replica()",
+		run: "Replica", tests: []string{"TestReplicaIsRememberedWithoutItsHistory"},
+	}, {
+		rule: "who was a replica between two looks goes on voting", file: "proxy/lane/standing.go", pkg: lanePkg,
+		old: `g.ReplID2 != "" && g.ReplID2 != st.replID2`, new: "false",
+		run: "Replica", tests: []string{"TestVoteIsLostByABackendThatWasAReplica"},
+	}, {
 		rule: "a backend whose clock jumped goes on voting", file: "proxy/lane/standing.go", pkg: lanePkg,
-		old: "st.is != admission.Locking || st.jumped || st.dropped:", new: "st.is != admission.Locking || st.dropped:",
+		old: "st.is != admission.Locking || st.jumped ||", new: "st.is != admission.Locking ||",
 		run: "VoteIsLost", tests: []string{"TestVoteIsLostWhenTheClockJumps"},
 	},
 }
@@ -189,7 +197,7 @@ var connections = []breach{
 		run: "NothingIsKilled", tests: []string{"TestNothingIsKilledAfterARestart"},
 	}, {
 		rule: "a replica votes", file: "proxy/lane/connect.go", pkg: lanePkg,
-		old: `case g.Role != "" && g.Role != primary:`, new: `case g.Role != "" && g.Role != primary && false:`,
+		old: "case g.replica():", new: "case g.replica() && false:",
 		run: "Unfit", tests: []string{"TestReplicasAndClusterNodesAreUnfit"},
 	}, {
 		rule: "debts to a backend that is down are forgotten", file: "proxy/lane/debts.go", pkg: lanePkg,
