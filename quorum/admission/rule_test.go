@@ -169,6 +169,10 @@ func TestChangesOfALearner(t *testing.T) {
 		{"a number", verdict{raise, "7", quorum.NoTTL}, sight{}, "put 7 0s"},
 		{"a lower number", verdict{raise, "7", quorum.NoTTL}, sight{held: lock("5", quorum.NoTTL)}, "raise 7"},
 		{"a higher number", verdict{raise, "7", quorum.NoTTL}, sight{held: lock("8", quorum.NoTTL)}, ""},
+		{"a tagged number", verdict{raise, "7", quorum.NoTTL}, sight{held: lock("5~rl:AAAAAAAAAAAAAAAA", quorum.NoTTL)}, "raise 7"},
+		{"no number as Redis counts", verdict{raise, "7", quorum.NoTTL}, sight{held: lock("005", quorum.NoTTL)}, ""},
+		{"no number with a plus", verdict{raise, "7", quorum.NoTTL}, sight{held: lock("+5", quorum.NoTTL)}, ""},
+		{"a leftover that is none", verdict{raise, "7", quorum.NoTTL}, old("005", quorum.NoTTL), "put 7 0s"},
 	} {
 		got := ""
 		if change, ok := c.verdict.change("k", c.now); ok {
