@@ -234,6 +234,15 @@ func TestMarkersAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
+// A time that is no whole number of milliseconds is kept as the next longer one.
+func TestMarkerAllowsForTheTimeThatItWasWrittenFor(t *testing.T) {
+	rule := Rule{Identity: Identity{"g", 5, 3}, Quiet: 200*time.Millisecond + 500*time.Microsecond}
+	m := Marker{Identity: rule.Identity, Role: Voter, RunID: "r1", Token: newToken(), Quiet: rule.Quiet}
+	if read, standing := rule.Judge(m.String(), "r1"); standing != Admitted || read.Quiet != 201*time.Millisecond {
+		t.Errorf("%v with %v", standing, read.Quiet)
+	}
+}
+
 func TestClocksThatJumpOrRunWrongAreFound(t *testing.T) {
 	base := time.Unix(1_700_000_000, 0)
 	for _, c := range []struct {
