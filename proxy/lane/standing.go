@@ -119,30 +119,27 @@ func (st *standing) leaves() {
 }
 
 // A right is what a backend may vote about, and the token that it has it by. Without a
-// token it has none.
+// token it has none, and a foreign one must not even be a learner.
 type right struct {
 	token   string
 	numbers bool
+	foreign bool
 }
 
 func (st *standing) right(rule *admission.Rule) right {
 	switch {
 	case rule == nil:
-		return right{always, true}
+		return right{token: always, numbers: true}
+	case st.is == admission.Foreign:
+		return right{foreign: true}
 	case st.is != admission.Admitted && st.is != admission.Locking || st.jumped || st.dropped || st.followed:
 		return right{}
 	}
-	return right{st.marker.Token, st.is == admission.Admitted}
+	return right{token: st.marker.Token, numbers: st.is == admission.Admitted}
 }
 
 // covers tells whether the right is one to vote about an operation.
 func (r right) covers(op quorum.Op) bool { return r.numbers || !admission.AboutNumbers(op) }
-
-func (st *standing) foreign() (admission.Marker, bool) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	return st.marker, st.is == admission.Foreign
-}
 
 // Look implements admission.Member.
 func (l *Lane) Look() admission.Look {
@@ -234,8 +231,8 @@ func (s *session) stands(g Greeting) error {
 	if s.right.token == "" {
 		state = Learner
 	}
-	if m, ok := s.lane.standing.foreign(); ok {
-		return foreign(*s.lane.cfg.Admission, m)
+	if s.right.foreign {
+		return foreign(*s.lane.cfg.Admission, s.lane.Look().Marker)
 	}
 	s.lane.state.Store(int32(state))
 	s.lane.report(state, s.lane.noVote(), g)

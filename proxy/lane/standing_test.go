@@ -225,6 +225,29 @@ func TestBackendOfAnotherGroupIsUnfit(t *testing.T) {
 	}
 }
 
+// It is found out on an open connection, too, whether it voted before or not.
+func TestBackendThatIsMarkedForAnotherGroupBecomesUnfit(t *testing.T) {
+	for _, before := range []State{Learner, Voter} {
+		t.Run(before.String(), func(t *testing.T) {
+			server := redistest.Start(t)
+			cfg := tcp(server.Addr())
+			cfg.Admission = &testRule
+			l := open(t, cfg)
+			if before == Voter {
+				admit(server, l, "AAAAAAAAAAAAAAAA")
+			}
+			eventually(t, "it is there", func() bool { return l.State() == before })
+			other := admission.Marker{Identity: admission.Identity{Group: "g", N: 5, Place: 2}, Role: admission.Voter, RunID: "x", Token: "AAAAAAAAAAAAAAAA"}
+			server.MustDo("SET", string(admission.MarkerKey), other.String())
+			eventually(t, "it is unfit", func() bool { return l.State() == Unfit })
+			wantUnsent(t, ask(t, l, acquireOp("k", "x")), errDown)
+			if reason := l.Facts().Reason; !strings.Contains(reason, "it is marked as g 2/5") {
+				t.Errorf("reason %q", reason)
+			}
+		})
+	}
+}
+
 // A clock that jumps takes the vote at once, in the batch that shows it.
 func TestVoteIsLostWhenTheClockJumps(t *testing.T) {
 	var st standing

@@ -28,7 +28,7 @@
 //   - A2. A marker of another group, another number of backends or another place means
 //     that two proxies have different lists, whose majorities need not meet. The
 //     backend is not used, and its marker is left alone.
-//     [TestBackendOfAnotherGroupIsUnfit]
+//     [TestBackendOfAnotherGroupIsUnfit, TestBackendThatIsMarkedForAnotherGroupBecomesUnfit]
 //
 // # Refill
 //
