@@ -252,7 +252,7 @@ func (l *Lane) noVote() error {
 	case look.Followed:
 		return errors.New("it was a replica, and may hold what another server held")
 	case look.Standing == admission.Learning:
-		return errors.New("it is being refilled")
+		return errors.New("it is being refilled, or waits for that")
 	case look.Standing == admission.Locking:
 		return errors.New("it votes about locks, and not yet about numbers")
 	case look.Standing == admission.Founding:

@@ -84,6 +84,8 @@
 //
 // Too few voters to refill from: a majority may have forgotten. Then locks of before are
 // waited out, for the longest time that a lock may last; then backends vote about locks.
+// The wait begins when a backend is marked as a learner, and begins anew with each other
+// token: where a proxy could not look for a while, another may have let the backend vote.
 // About numbers they vote when all backends can be asked, and take the highest that any
 // of them has kept. A person may end the wait.
 //
@@ -91,7 +93,7 @@
 //     [TestSeveralProxiesFoundOneGroup, TestGroupIsFoundedByHandOnlyIfSoConfigured]
 //   - A8. Where a majority may have forgotten, no lock is given before those of before
 //     are over, and no number before the highest that is left is known.
-//     [TestMajorityThatForgotWaitsOutItsLocks,
+//     [TestMajorityThatForgotWaitsOutItsLocks, TestWaitBeginsAnewWhereItCouldNotBeSeen,
 //     TestMajorityThatForgotCountsOnlyWhenAllCanBeAsked]
 //
 // # Clocks

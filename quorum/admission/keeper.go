@@ -90,7 +90,8 @@ type Keeper struct {
 // state is what the keeper remembers of one backend.
 type state struct {
 	runID    string
-	since    time.Time // when it was first seen without a vote, as runID
+	token    string    // of the marker that it was seen with last; "" if that was not right
+	since    time.Time // since when it has had no vote for sure, as runID
 	busy     bool      // a job is under way
 	notTill  time.Time // the next try
 	backoff  time.Duration
@@ -207,14 +208,23 @@ func (k *Keeper) step(ctx context.Context) {
 	}
 }
 
-// remember notes since when each backend has been without a vote.
+// remember notes since when each backend has been without a vote. It may have been let
+// vote, and have forgotten that, whenever nobody looked: between two looks as well as
+// while it could not be reached. Only that the same token is there says that it was not.
 func (k *Keeper) remember(looks []Look) {
 	for i, look := range looks {
 		s := &k.states[i]
 		votes := look.Standing == Admitted || look.Standing == Locking || look.Standing == Brief
 		k.seen = k.seen || votes
-		if look.Connected && (look.RunID != s.runID || votes || s.since.IsZero()) {
-			s.runID, s.since = look.RunID, time.Now()
+		if !look.Connected {
+			continue
+		}
+		token := ""
+		if look.Standing == Learning || look.Standing == Founding {
+			token = look.Marker.Token
+		}
+		if look.RunID != s.runID || votes || token == "" || token != s.token {
+			s.runID, s.token, s.since = look.RunID, token, time.Now()
 		}
 	}
 }
@@ -234,6 +244,11 @@ func allNew(looks []Look) bool {
 // there can be is, and then the backend votes about locks. Numbers are known only if
 // every backend can be asked for the highest that it has kept.
 func (k *Keeper) tooFew(ctx context.Context, i, voters, connected int) string {
+	if k.states[i].token == "" {
+		k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) { return 0, k.mark(ctx, i) })
+		return fmt.Sprintf("%d of %d backends have kept their memory, too few to refill the others from: "+
+			"locks of before are waited out from when those are marked as learners", voters, len(k.members))
+	}
 	if end := k.states[i].since.Add(k.cfg.Long); time.Now().Before(end) {
 		return fmt.Sprintf("%d of %d backends have kept their memory, too few to refill the others from: "+
 			"locks of before are waited out, at most until %s; if none matters, \"redlock-proxy init\" ends the wait",
@@ -247,6 +262,17 @@ func (k *Keeper) tooFew(ctx context.Context, i, voters, connected int) string {
 	return k.numbersWait(voters, connected)
 }
 
+// mark makes a backend a learner whose wait begins.
+func (k *Keeper) mark(ctx context.Context, i int) error {
+	r := &refill{rule: k.cfg.Rule(i, len(k.members)), index: i, members: k.members, sparesFounder: true}
+	err := r.begin(ctx, k.members[i])
+	if err == errMoved {
+		return nil // somebody else has marked it
+	}
+	k.members[i].Probe()
+	return err
+}
+
 // numbersWait says what votes about numbers wait for.
 func (k *Keeper) numbersWait(voters, connected int) string {
 	return fmt.Sprintf("%d of %d backends have kept their memory, and %d can be reached: "+
@@ -256,10 +282,14 @@ func (k *Keeper) numbersWait(voters, connected int) string {
 // refill begins to refill a backend, or to tell it of the numbers alone.
 func (k *Keeper) refill(ctx context.Context, i int, from origin, numbers bool) {
 	young := time.Since(k.states[i].since) < founding
+	waited := ""
+	if from == fromNobody || from == fromAll {
+		waited = k.states[i].token
+	}
 	k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) {
 		r := &refill{
 			rule: k.cfg.Rule(i, len(k.members)), index: i, members: k.members, from: from, numbers: numbers, seed: k.seed,
-			sparesFounder: young,
+			sparesFounder: young, waited: waited,
 		}
 		if !numbers {
 			k.report(Event{Backend: i, Kind: Refilling, Text: "it may have forgotten: no vote until it is refilled from the others"})

@@ -101,6 +101,10 @@ var memory = []breach{
 		old: "time.Now().Before(end) {", new: "end.IsZero() {",
 		tests: []string{"TestMajorityThatForgotWaitsOutItsLocks"},
 	}, {
+		rule: "a wait goes on although nobody could look", file: "quorum/admission/keeper.go", pkg: admissionPkg,
+		old: `votes || token == "" || token != s.token {`, new: "votes || s.since.IsZero() {",
+		run: "Wait", tests: []string{"TestWaitBeginsAnewWhereItCouldNotBeSeen"},
+	}, {
 		rule: "a block is read as a value", file: "quorum/read.go", pkg: quorumPkg,
 		old: "if a := r.answers[i]; a.Vote == Granted && !a.Held[key].Stored.IsBlock() {", new: "if a := r.answers[i]; a.Vote == Granted {",
 		tests: []string{"TestBlockIsNoAnswer"},
