@@ -66,6 +66,8 @@ const (
 	patience = time.Second
 	// retryMin and retryMax bound the pause after a try that did not work.
 	retryMin, retryMax = 100 * time.Millisecond, 2 * time.Second
+	// repeat is how often it is said that the tries go on to fail for the same reason.
+	repeat = time.Minute
 )
 
 // A Keeper admits the backends of one group, for one proxy. Any number of proxies may
@@ -85,6 +87,24 @@ type Keeper struct {
 	told   string    // the reason that was reported last
 	seen   bool      // a voter of this group, at any time
 	found  bool      // a founding is under way
+	failed failures  // of foundings
+}
+
+// failures are tries that did not work, one after the other.
+type failures struct {
+	backoff time.Duration // the pause after the last; 0 for none
+	told    string        // the reason that was reported last
+	at      time.Time
+}
+
+// add counts one more, and tells whether it is to be reported.
+func (f *failures) add(err error, now time.Time) (news bool) {
+	f.backoff = min(max(retryMin, 2*f.backoff), retryMax)
+	if err.Error() == f.told && now.Sub(f.at) < repeat {
+		return false
+	}
+	f.told, f.at = err.Error(), now
+	return true
 }
 
 // state is what the keeper remembers of one backend.
@@ -94,7 +114,7 @@ type state struct {
 	since    time.Time // since when it has had no vote for sure, as runID
 	busy     bool      // a job is under way
 	notTill  time.Time // the next try
-	backoff  time.Duration
+	failed   failures
 	jumped   time.Time     // when its clock was seen to have jumped; zero if that is dealt with
 	steady   time.Duration // how long a clock that has jumped must be right
 	trial    time.Time     // until when it must be
@@ -216,6 +236,9 @@ func (k *Keeper) remember(looks []Look) {
 		s := &k.states[i]
 		votes := look.Standing == Admitted || look.Standing == Locking || look.Standing == Brief
 		k.seen = k.seen || votes
+		if look.Counts() {
+			s.failed = failures{} // perhaps another proxy's work
+		}
 		if !look.Connected {
 			continue
 		}
@@ -282,6 +305,7 @@ func (k *Keeper) numbersWait(voters, connected int) string {
 // refill begins to refill a backend, or to tell it of the numbers alone.
 func (k *Keeper) refill(ctx context.Context, i int, from origin, numbers bool) {
 	young := time.Since(k.states[i].since) < founding
+	again := k.states[i].failed.backoff > 0
 	waited := ""
 	if from == fromNobody || from == fromAll {
 		waited = k.states[i].token
@@ -291,7 +315,7 @@ func (k *Keeper) refill(ctx context.Context, i int, from origin, numbers bool) {
 			rule: k.cfg.Rule(i, len(k.members)), index: i, members: k.members, from: from, numbers: numbers, seed: k.seed,
 			sparesFounder: young, waited: waited,
 		}
-		if !numbers {
+		if !numbers && !again {
 			k.report(Event{Backend: i, Kind: Refilling, Text: "it may have forgotten: no vote until it is refilled from the others"})
 		}
 		if err := r.run(ctx); err != nil {
@@ -332,12 +356,12 @@ func (k *Keeper) begin(ctx context.Context, i int, job func(context.Context) (ti
 		s.busy = false
 		if err == nil {
 			// At least until the lane has seen what was done.
-			s.backoff, s.notTill = 0, time.Now().Add(max(pause, retryMin))
+			s.failed, s.notTill = failures{}, time.Now().Add(max(pause, retryMin))
 			return
 		}
-		s.backoff = min(max(retryMin, 2*s.backoff), retryMax)
-		s.notTill = time.Now().Add(s.backoff)
-		if ctx.Err() == nil {
+		news := s.failed.add(err, time.Now())
+		s.notTill = time.Now().Add(s.failed.backoff)
+		if news && ctx.Err() == nil {
 			k.report(Event{Backend: i, Kind: Failed, Text: "it is not admitted yet", Err: err})
 		}
 	})
