@@ -90,7 +90,7 @@ func (s *session) deliver(it item, answer quorum.Answer) {
 	if why := refusesWrites(answer.Err); why != "" {
 		s.lane.warn(WarnWrites, why)
 	}
-	if answer.Vote != quorum.Failed && !(s.counts && s.right.covers(it.call.Op)) {
+	if answer.Vote != quorum.Failed && !(s.counts && s.right.covers(it.call.Op, answer)) {
 		answer = quorum.Answer{Vote: quorum.Failed, Err: errLearner}
 	}
 	if answer.Err != nil {

@@ -138,8 +138,11 @@ func (st *standing) right(rule *admission.Rule) right {
 	return right{token: st.marker.Token, numbers: st.is == admission.Admitted}
 }
 
-// covers tells whether the right is one to vote about an operation.
-func (r right) covers(op quorum.Op) bool { return r.numbers || !admission.AboutNumbers(op) }
+// covers tells whether the right is one to give an answer: without one to vote about
+// numbers, what the backend shows of a counter may be behind.
+func (r right) covers(op quorum.Op, a quorum.Answer) bool {
+	return r.numbers || !admission.AboutNumbers(op) && !admission.ShowsNumber(op, a)
+}
 
 // Look implements admission.Member.
 func (l *Lane) Look() admission.Look {

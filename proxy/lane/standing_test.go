@@ -113,6 +113,27 @@ func TestVoteIsLostByABackendThatWasAReplica(t *testing.T) {
 	}
 }
 
+// A backend that votes about locks alone does not say what a counter is at: its number may
+// be an old one.
+func TestVoterAboutLocksShowsNoNumbers(t *testing.T) {
+	server := redistest.Start(t)
+	l := admitted(t, server)
+	server.MustDo("SET", "n", "7")
+	server.MustDo("SET", "lock", "7~rl:AAAAAAAAAAAAAAAA")
+	read := func(keys ...quorum.Key) quorum.Read { return quorum.Read{Keys: keys} }
+	wantVote(t, ask(t, l, read("n")), quorum.Granted)
+	m := l.Look().Marker
+	m.Role, m.Token = admission.Locker, "BBBBBBBBBBBBBBBB"
+	server.MustDo("SET", string(admission.MarkerKey), m.String())
+	eventually(t, "it votes about locks", func() bool { return l.Look().Standing == admission.Locking })
+	wantVote(t, ask(t, l, read("lock")), quorum.Granted)
+	wantVote(t, ask(t, l, read("none")), quorum.Granted)
+	wantVote(t, ask(t, l, read("n")), quorum.Failed)
+	wantVote(t, ask(t, l, read("lock", "n")), quorum.Failed)
+	wantVote(t, ask(t, l, quorum.Increment{Key: "n", By: 1}), quorum.Failed)
+	wantVote(t, ask(t, l, acquireOp("other", "x")), quorum.Granted)
+}
+
 // A history is forgotten after an hour without replicas, or sooner if so configured: that
 // it was a replica is remembered all the same, and that it is forgotten takes no vote.
 func TestReplicaIsRememberedWithoutItsHistory(t *testing.T) {

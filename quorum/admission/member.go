@@ -69,6 +69,18 @@ func AboutNumbers(op quorum.Op) bool {
 	return false
 }
 
+// ShowsNumber tells whether an answer shows what may be the number of a counter. It may
+// also be the lock of another tool whose tokens are numbers.
+func ShowsNumber(op quorum.Op, a quorum.Answer) bool {
+	if _, isRead := op.(quorum.Read); !isRead {
+		return false
+	}
+	return slices.ContainsFunc(a.Held, func(h quorum.Held) bool {
+		_, isNumber := quorum.ParseNumber(string(h.Stored))
+		return h.Kind == quorum.String && isNumber
+	})
+}
+
 // Errors of one try to admit a backend. They are for people.
 var (
 	errMoved   = errors.New("its marker was changed by somebody else")
