@@ -61,7 +61,7 @@ func (s *Server) keep(ctx context.Context) {
 func (s *Server) reportAdmission(e admission.Event) {
 	line := s.log.Info()
 	switch e.Kind {
-	case admission.Failed, admission.ClockJumped, admission.KeysDropped, admission.OwnClockJumped, admission.Refilling:
+	case admission.Failed, admission.ClockJumped, admission.KeysDropped, admission.WasReplica, admission.OwnClockJumped, admission.Refilling:
 		line = s.log.Warn()
 	case admission.Waiting:
 		line = s.log.Error()

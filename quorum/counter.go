@@ -222,7 +222,7 @@ func (g *Group) raise(ctx limited, key Key, target int64, accepted [MaxBackends]
 // equalize raises a majority to the highest number that was read of a counter, so
 // that no later read can see less (I11).
 func (g *Group) equalize(ctx limited, key Key, highest Stored) error {
-	m, _ := parseNumber(string(highest))
+	m, _ := ParseNumber(string(highest))
 	// A backend that refused because it is as far counts like one that was raised.
 	there := func(r *round) int {
 		n := r.tally.Granted

@@ -18,6 +18,3 @@ func StoppedLock(ttl, monotonic, wall time.Duration, padded bool) Lock {
 	since := stopwatch{start: now.Add(-monotonic), wall: now.Round(0).Add(-wall)}
 	return Lock{Key: "k", Stored: "v", TTL: ttl, padded: padded, since: since}
 }
-
-// ParseNumber reads a counter's number as the package does.
-func ParseNumber(s string) (int64, bool) { return parseNumber(s) }

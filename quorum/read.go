@@ -227,14 +227,14 @@ func (h Held) number() (n int64, ok bool) {
 	case Nothing:
 		return 0, true
 	case String:
-		return parseNumber(h.Stored.Value())
+		return ParseNumber(h.Stored.Value())
 	}
 	return 0, false
 }
 
-// parseNumber reads a decimal integer in the one form that Redis accepts: no
+// ParseNumber reads a decimal integer in the one form that Redis accepts: no
 // sign but a minus, no leading zeros, no blanks, 64 bits.
-func parseNumber(s string) (int64, bool) {
+func ParseNumber(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && strconv.FormatInt(n, 10) == s
 }

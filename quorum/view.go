@@ -348,7 +348,7 @@ func (v *View) lastNumber() int64 {
 	n := int64(0)
 	for _, w := range v.writes {
 		if w.Kind == Raise {
-			n, _ = parseNumber(string(w.Stored))
+			n, _ = ParseNumber(string(w.Stored))
 		}
 	}
 	return n

@@ -144,6 +144,44 @@ func TestBackendsThatBecomeReplicasHaveNoVote(t *testing.T) {
 	})
 }
 
+// TestBackendThatFailedBackFromItsReplicaGivesNoLockAway makes a backend a replica of its
+// own replica, which missed a lock, and a primary again: it is the process that it was,
+// and its marker is there.
+func TestBackendThatFailedBackFromItsReplicaGivesNoLockAway(t *testing.T) {
+	g := newGroup(t, settings(t, "[server]\nanswer_within = \"1s\"\n[lane]\nvote = \"450ms\"\n")...)
+	third := g.backends[2]
+	marker := third.Get("~redlock-proxy:marker")
+	third.MustDo("CONFIG", "SET", "repl-diskless-sync-delay", "0")
+	replica := promoted(t, third, "~redlock-proxy:marker")
+	replica.MustDo("SET", "~redlock-proxy:marker", marker) // it missed nothing but the lock
+	replica.MustDo("CONFIG", "SET", "repl-diskless-sync-delay", "0")
+	g.bareMajority(t, "lock")
+	host, port, _ := strings.Cut(replica.Addr(), ":")
+	third.MustDo("REPLICAOF", host, port)
+	redistest.Eventually(t, 20*time.Second, "it has its replica's memory", func() bool { return third.Get("lock") == "" })
+	for b := 3; b < 5; b++ {
+		g.relays[b].Pass()
+	}
+	redistest.Eventually(t, 10*time.Second, "the log says that it is a replica, and the others vote", func() bool {
+		return strings.Contains(g.proxy.Output(), "it is a replica") && g.proxy.Voters() == 4
+	})
+	third.MustDo("REPLICAOF", "NO", "ONE")
+	if third.Get("~redlock-proxy:marker") != marker {
+		t.Fatal("its marker is another")
+	}
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+		if reply, err := g.proxy.Do("SET", "lock", "b", "NX", "PX", "30000"); err != nil || reply == ok {
+			t.Fatalf("the rival: %v, %v", reply, err)
+		}
+	}
+	awaitVoters(t, g.proxy, 5)
+	if !strings.Contains(g.proxy.Output(), "it was a replica, and may hold what another server held") {
+		t.Error("the log does not say why")
+	}
+	g.want(t, int64(1), "EVAL", releaseScript, "1", "lock", "a")
+	g.want(t, ok, "SET", "lock", "b", "NX", "PX", "30000")
+}
+
 func TestClockThatWasSetBackBlocksNobody(t *testing.T) {
 	backends := redistest.StartGroup(t, 5, redistest.OwnClock())
 	g := &group{proxy: redistest.StartRelease(t, backends.Addrs(), redistest.Patient(t)...)}

@@ -46,6 +46,9 @@ func (s *session) askAgain(ctx context.Context) error {
 	if broken == nil {
 		end := s.addLast(ctx, pipe)
 		trouble = exec(ctx, pipe)
+		for _, cmd := range second {
+			s.listen(cmd)
+		}
 		s.counts = s.see(end) && s.counts
 	}
 	for n, i := range again {
@@ -87,7 +90,7 @@ func (s *session) deliver(it item, answer quorum.Answer) {
 	if why := refusesWrites(answer.Err); why != "" {
 		s.lane.warn(WarnWrites, why)
 	}
-	if answer.Vote != quorum.Failed && !(s.counts && s.right.covers(it.call.Op)) {
+	if answer.Vote != quorum.Failed && !(s.counts && s.right.covers(it.call.Op, answer)) {
 		answer = quorum.Answer{Vote: quorum.Failed, Err: errLearner}
 	}
 	if answer.Err != nil {
@@ -105,6 +108,19 @@ func lost(before error, cmd sent) error {
 		return before
 	}
 	return err
+}
+
+// listen takes a reply that only a replica gives: it decides nothing itself, and has
+// perhaps been one for the whole pipeline. To be called before see.
+func (s *session) listen(cmd sent) {
+	if isReplica(cmd.Err()) {
+		s.replica = true
+		s.lane.standing.follows()
+	}
+}
+
+func isReplica(err error) bool {
+	return err != nil && (strings.HasPrefix(err.Error(), "READONLY") || strings.HasPrefix(err.Error(), "MASTERDOWN"))
 }
 
 // turned tells whether a backend has become something that must not be used: a

@@ -98,6 +98,9 @@ func (l *Lane) Ask(ctx context.Context, ops []quorum.Op) ([]quorum.Answer, error
 		stamp(cmds[i], trouble)
 		answers[i], _ = d.decode(op, cmds[i], 0)
 		if err := answers[i].Err; err != nil {
+			if isReplica(cmds[i].Err()) {
+				l.standing.follows()
+			}
 			return nil, fmt.Errorf("backend %s: %w", l.cfg.Name, err)
 		}
 	}

@@ -65,6 +65,7 @@ func dialer(o redis.Options) func(ctx context.Context, network, addr string) (ne
 type Greeting struct {
 	RunID, Version string
 	Role           string // master, slave
+	ReplID2        string // the replication history that it went on from when it became a primary; "" if none is remembered
 	Cluster        bool
 	Policy         string // maxmemory-policy
 	MaxMemory      string // bytes; 0 for no limit
@@ -85,10 +86,12 @@ type unfitError string
 
 func (e unfitError) Error() string { return string(e) }
 
+func (g Greeting) replica() bool { return g.Role != "" && g.Role != primary }
+
 // unfit is why a backend with this greeting can't be used.
 func (g Greeting) unfit() error {
 	switch {
-	case g.Role != "" && g.Role != primary:
+	case g.replica():
 		return unfitError("it is a replica: its primary decides what it holds; list independent primaries")
 	case g.Cluster:
 		return unfitError("it is in cluster mode: failovers forget locks; list independent primaries")
@@ -253,6 +256,7 @@ func greeting(server, replication, memory, stats *redis.Cmd) Greeting {
 		Version: infoField(text, "redis_version"),
 		Cluster: infoField(text, "redis_mode") == "cluster",
 		Role:    infoField(repl, "role"),
+		ReplID2: strings.Trim(infoField(repl, "master_replid2"), "0"), // all zeros for none
 		Policy:  infoField(mem, "maxmemory_policy"),
 
 		MaxMemory: infoField(mem, "maxmemory"), UsedMemory: infoField(mem, "used_memory"), Evicted: evicted,

@@ -139,6 +139,7 @@ type session struct {
 	dialect dialect
 	right   right // by which the backend votes: see standing
 	counts  bool  // whether the votes that are delivered count
+	replica bool  // the backend has said that it is one: the connection is about to end
 
 	// Of the batch under way, in memory that serves all batches.
 	items  []item
@@ -190,6 +191,9 @@ func (s *session) batch(ctx context.Context) error {
 	trouble := exec(ctx, pipe)
 	for i := range s.attempts {
 		s.attempts[i].read()
+	}
+	for _, cmd := range s.sent {
+		s.listen(cmd)
 	}
 	s.counts = s.see(end)
 	if s.lane.cfg.RoundTrip != nil {

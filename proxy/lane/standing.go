@@ -26,6 +26,8 @@ type standing struct {
 	seen      time.Time // when it was last looked at
 	evicted   int64     // how many keys runID had evicted, when that was last asked; -1 if it did not say
 	dropped   bool      // it has evicted some since it was admitted
+	replID2   string    // the history that runID had gone on from, when that was last asked
+	followed  bool      // it was a replica since it was admitted
 }
 
 // always is the token of a backend that needs no admission.
@@ -41,21 +43,35 @@ func (st *standing) meets(rule *admission.Rule, g Greeting) (right right) {
 }
 
 // notes takes what a backend has told of itself: another process than before begins
-// anew, and the same one may have dropped keys.
+// anew, and the same one may have dropped keys, or have been a replica, perhaps of its
+// own replica: then its marker may have come back with what another held. One that is a
+// primary again goes on from another history than before.
 func (st *standing) notes(g Greeting) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.runID != g.RunID {
-		st.runID, st.evicted = g.RunID, g.Evicted
-		st.reset()
-		return
+	if g.RunID == "" {
+		return // it tells nothing
 	}
-	st.dropped = st.dropped || st.evicted >= 0 && g.Evicted > st.evicted
-	st.evicted = g.Evicted
+	if st.runID != g.RunID {
+		st.runID = g.RunID
+		st.reset()
+	} else {
+		st.dropped = st.dropped || st.evicted >= 0 && g.Evicted > st.evicted
+		st.followed = st.followed || g.ReplID2 != "" && g.ReplID2 != st.replID2
+	}
+	st.followed = st.followed || g.replica()
+	st.evicted, st.replID2 = g.Evicted, g.ReplID2
+}
+
+// follows takes an answer that only a replica gives.
+func (st *standing) follows() {
+	st.mu.Lock()
+	st.followed = true
+	st.mu.Unlock()
 }
 
 func (st *standing) reset() {
-	st.clock, st.since, st.jumped, st.dropped = admission.Clock{}, time.Time{}, false, false
+	st.clock, st.since, st.jumped, st.dropped, st.followed = admission.Clock{}, time.Time{}, false, false, false
 }
 
 func (st *standing) judge(rule *admission.Rule, text string) {
@@ -103,20 +119,23 @@ func (st *standing) leaves() {
 }
 
 // A right is what a backend may vote about, and the token that it has it by. Without a
-// token it has none.
+// token it has none, and a foreign one must not even be a learner.
 type right struct {
 	token   string
 	numbers bool
+	foreign bool
 }
 
 func (st *standing) right(rule *admission.Rule) right {
 	switch {
 	case rule == nil:
-		return right{always, true}
-	case st.is != admission.Admitted && st.is != admission.Locking || st.jumped || st.dropped:
+		return right{token: always, numbers: true}
+	case st.is == admission.Foreign:
+		return right{foreign: true}
+	case st.is != admission.Admitted && st.is != admission.Locking || st.jumped || st.dropped || st.followed:
 		return right{}
 	}
-	return right{st.marker.Token, st.is == admission.Admitted}
+	return right{token: st.marker.Token, numbers: st.is == admission.Admitted}
 }
 
 // numbers tells whether the backend may vote about numbers.
@@ -126,13 +145,10 @@ func (st *standing) numbers(rule *admission.Rule) bool {
 	return st.right(rule).numbers
 }
 
-// covers tells whether the right is one to vote about an operation.
-func (r right) covers(op quorum.Op) bool { return r.numbers || !admission.AboutNumbers(op) }
-
-func (st *standing) foreign() (admission.Marker, bool) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	return st.marker, st.is == admission.Foreign
+// covers tells whether the right is one to give an answer: without one to vote about
+// numbers, what the backend shows of a counter may be behind.
+func (r right) covers(op quorum.Op, a quorum.Answer) bool {
+	return r.numbers || !admission.AboutNumbers(op) && !admission.ShowsNumber(op, a)
 }
 
 // Look implements admission.Member.
@@ -140,7 +156,7 @@ func (l *Lane) Look() admission.Look {
 	l.standing.mu.Lock()
 	defer l.standing.mu.Unlock()
 	st := &l.standing
-	return admission.Look{Connected: st.connected, RunID: st.runID, Marker: st.marker, Standing: st.is, Jumped: st.jumped, Dropped: st.dropped, ClockSince: st.since, ClockSeen: st.seen, Moved: st.clock.Moved()}
+	return admission.Look{Connected: st.connected, RunID: st.runID, Marker: st.marker, Standing: st.is, Jumped: st.jumped, Dropped: st.dropped, Followed: st.followed, ClockSince: st.since, ClockSeen: st.seen, Moved: st.clock.Moved()}
 }
 
 // Reset implements admission.Member.
@@ -179,7 +195,7 @@ func (s *session) addLast(ctx context.Context, pipe redis.Pipeliner) last {
 func (s *session) see(e last) (count bool) {
 	rule := s.lane.cfg.Admission
 	if rule == nil {
-		return true
+		return !s.replica
 	}
 	heard := sinceBoot()
 	text, ok := markerText(e.marker)
@@ -192,7 +208,7 @@ func (s *session) see(e last) (count bool) {
 	}
 	before := s.right
 	s.right = s.lane.standing.sees(rule, text, shown, e.asked, heard)
-	return before.token != "" && before == s.right
+	return before.token != "" && before == s.right && !s.replica
 }
 
 // markerText is the marker's text, "" if there is none. ok is false without an answer.
@@ -225,8 +241,8 @@ func (s *session) stands(g Greeting) error {
 	if s.right.token == "" {
 		state = Learner
 	}
-	if m, ok := s.lane.standing.foreign(); ok {
-		return foreign(*s.lane.cfg.Admission, m)
+	if s.right.foreign {
+		return foreign(*s.lane.cfg.Admission, s.lane.Look().Marker)
 	}
 	s.lane.state.Store(int32(state))
 	s.lane.report(state, s.lane.noVote(), g)
@@ -243,8 +259,10 @@ func (l *Lane) noVote() error {
 		return errors.New("its clock jumped, or ours did")
 	case look.Dropped:
 		return errors.New("it has evicted keys")
+	case look.Followed:
+		return errors.New("it was a replica, and may hold what another server held")
 	case look.Standing == admission.Learning:
-		return errors.New("it is being refilled")
+		return errors.New("it is being refilled, or waits for that")
 	case look.Standing == admission.Locking:
 		return errors.New("it votes about locks, and not yet about numbers")
 	case look.Standing == admission.Founding:

@@ -81,6 +81,92 @@ func TestVoteIsLostWithKeysThatWereEvicted(t *testing.T) {
 	eventually(t, "it votes again", func() bool { return l.State() == Voter })
 }
 
+// A backend may have got its marker back from its own replica, without what that missed:
+// the marker says nothing any more, whether it was seen as a replica, or only that it goes
+// on from another history.
+func TestVoteIsLostByABackendThatWasAReplica(t *testing.T) {
+	for name, follow := range map[string]func(*redistest.Server, *Lane){
+		"seen": func(s *redistest.Server, l *Lane) {
+			s.MustDo("REPLICAOF", "127.0.0.1", "1")
+			eventually(t, "it is unfit", func() bool { return l.State() == Unfit })
+			s.MustDo("REPLICAOF", "NO", "ONE")
+		},
+		"between two looks": func(s *redistest.Server, _ *Lane) {
+			s.MustDo("REPLICAOF", "127.0.0.1", "1")
+			s.MustDo("REPLICAOF", "NO", "ONE")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Start(t)
+			l := admitted(t, server)
+			wantVote(t, ask(t, l, acquireOp("a", "x")), quorum.Granted)
+			follow(server, l)
+			eventually(t, "it is a learner", func() bool { return l.State() == Learner })
+			wantVote(t, ask(t, l, acquireOp("c", "x")), quorum.Failed)
+			if look := l.Look(); !look.Followed || look.Standing != admission.Admitted || look.Votes() {
+				t.Errorf("%+v", look)
+			}
+			l.Reset()
+			eventually(t, "it votes again", func() bool { return l.State() == Voter })
+			wantVote(t, ask(t, l, acquireOp("d", "x")), quorum.Granted)
+		})
+	}
+}
+
+// A backend that votes about locks alone does not say what a counter is at: its number may
+// be an old one.
+func TestVoterAboutLocksShowsNoNumbers(t *testing.T) {
+	server := redistest.Start(t)
+	l := admitted(t, server)
+	server.MustDo("SET", "n", "7")
+	server.MustDo("SET", "lock", "7~rl:AAAAAAAAAAAAAAAA")
+	read := func(keys ...quorum.Key) quorum.Read { return quorum.Read{Keys: keys} }
+	wantVote(t, ask(t, l, read("n")), quorum.Granted)
+	m := l.Look().Marker
+	m.Role, m.Token = admission.Locker, "BBBBBBBBBBBBBBBB"
+	server.MustDo("SET", string(admission.MarkerKey), m.String())
+	eventually(t, "it votes about locks", func() bool { return l.Look().Standing == admission.Locking })
+	wantVote(t, ask(t, l, read("lock")), quorum.Granted)
+	wantVote(t, ask(t, l, read("none")), quorum.Granted)
+	wantVote(t, ask(t, l, read("n")), quorum.Failed)
+	wantVote(t, ask(t, l, read("lock", "n")), quorum.Failed)
+	wantVote(t, ask(t, l, quorum.Increment{Key: "n", By: 1}), quorum.Failed)
+	wantVote(t, ask(t, l, acquireOp("other", "x")), quorum.Granted)
+}
+
+// A history is forgotten after an hour without replicas, or sooner if so configured: that
+// it was a replica is remembered all the same, and that it is forgotten takes no vote.
+func TestReplicaIsRememberedWithoutItsHistory(t *testing.T) {
+	const id = "8371445ee47cce01a6ee0ee6cb2b9d2d3d0f4ea3"
+	primary, replica := Greeting{RunID: "r", Role: "master"}, Greeting{RunID: "r", Role: "slave"}
+	promoted := Greeting{RunID: "r", Role: "master", ReplID2: id}
+	answer := func(st *standing) { st.follows() }
+	greets := func(g Greeting) func(*standing) { return func(st *standing) { st.notes(g) } }
+	for _, c := range []struct {
+		what  string
+		after []func(*standing)
+		lost  bool
+	}{
+		{"a primary", []func(*standing){greets(primary), greets(primary)}, false},
+		{"was seen as a replica", []func(*standing){greets(primary), greets(replica), greets(primary)}, true},
+		{"was met as a replica", []func(*standing){greets(replica), greets(primary)}, true},
+		{"answered as a replica", []func(*standing){greets(primary), answer, greets(primary)}, true},
+		{"goes on from another history", []func(*standing){greets(primary), greets(promoted)}, true},
+		{"goes on from the same history", []func(*standing){greets(promoted), greets(promoted)}, false},
+		{"forgot its history", []func(*standing){greets(promoted), greets(primary)}, false},
+		{"told nothing in between", []func(*standing){greets(primary), answer, greets(Greeting{}), greets(primary)}, true},
+	} {
+		var st standing
+		text := admission.Marker{Identity: testRule.Identity, Role: admission.Voter, RunID: "r", Token: "AAAAAAAAAAAAAAAA", Quiet: testRule.Quiet}.String()
+		for _, f := range c.after {
+			f(&st)
+		}
+		if lost := st.meets(&testRule, Greeting{Marker: text}).token == ""; lost != c.lost {
+			t.Errorf("one that %s: vote lost %v", c.what, lost)
+		}
+	}
+}
+
 // Whatever takes a backend's memory takes its vote, from the very batch in which it
 // happened, and until it is admitted anew.
 func TestVoteIsLostWithTheMemory(t *testing.T) {
@@ -160,6 +246,29 @@ func TestBackendOfAnotherGroupIsUnfit(t *testing.T) {
 	}
 }
 
+// It is found out on an open connection, too, whether it voted before or not.
+func TestBackendThatIsMarkedForAnotherGroupBecomesUnfit(t *testing.T) {
+	for _, before := range []State{Learner, Voter} {
+		t.Run(before.String(), func(t *testing.T) {
+			server := redistest.Start(t)
+			cfg := tcp(server.Addr())
+			cfg.Admission = &testRule
+			l := open(t, cfg)
+			if before == Voter {
+				admit(server, l, "AAAAAAAAAAAAAAAA")
+			}
+			eventually(t, "it is there", func() bool { return l.State() == before })
+			other := admission.Marker{Identity: admission.Identity{Group: "g", N: 5, Place: 2}, Role: admission.Voter, RunID: "x", Token: "AAAAAAAAAAAAAAAA"}
+			server.MustDo("SET", string(admission.MarkerKey), other.String())
+			eventually(t, "it is unfit", func() bool { return l.State() == Unfit })
+			wantUnsent(t, ask(t, l, acquireOp("k", "x")), errDown)
+			if reason := l.Facts().Reason; !strings.Contains(reason, "it is marked as g 2/5") {
+				t.Errorf("reason %q", reason)
+			}
+		})
+	}
+}
+
 // A clock that jumps takes the vote at once, in the batch that shows it.
 func TestVoteIsLostWhenTheClockJumps(t *testing.T) {
 	var st standing
@@ -215,7 +324,8 @@ func TestReplicasAndClusterNodesAreUnfit(t *testing.T) {
 }
 
 // A primary that becomes a replica refuses writes: that is no vote, neither for nor
-// against. It is looked at anew, and votes when it is a primary again.
+// against, and takes those with it that came in the same pipeline. It is looked at anew.
+// Where nobody is to be admitted, it votes when it is a primary again.
 func TestBackendThatBecomesAReplicaIsUnfitUntilItIsAPrimaryAgain(t *testing.T) {
 	for name, op := range map[string]quorum.Op{
 		"acquire":   acquireOp("k", "x"),
@@ -235,7 +345,7 @@ func TestBackendThatBecomesAReplicaIsUnfitUntilItIsAPrimaryAgain(t *testing.T) {
 			second, third := send(l, read), send(l, op)
 			server.Resume()
 			wantVote(t, answer(t, first), quorum.Granted)
-			wantVote(t, answer(t, second), quorum.Granted)
+			wantVote(t, answer(t, second), quorum.Failed)
 			wantVote(t, answer(t, third), quorum.Failed)
 			eventually(t, "it is unfit", func() bool { return l.State() == Unfit })
 			server.MustDo("REPLICAOF", "NO", "ONE")

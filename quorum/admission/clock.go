@@ -125,7 +125,7 @@ func (k *Keeper) clocks(ctx context.Context, looks []Look) {
 		if by, ok := k.agreed(looks, same); ok {
 			k.report(Event{Backend: -1, Kind: OwnClockJumped, Text: "the clocks of most backends jumped at the same time, and no other denies it: it was this machine's"})
 			for i, look := range looks {
-				if !look.Jumped || !by.and(look.Moved).empty() {
+				if !look.lost() && (!look.Jumped || !by.and(look.Moved).empty()) {
 					k.members[i].Reset() // what it has yet to show of this is no other jump
 				}
 			}

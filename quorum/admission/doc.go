@@ -19,12 +19,16 @@
 //     nothing: what loses its memory (a restart, FLUSHALL, SWAPDB, a full
 //     resynchronisation) loses the marker too, or brings back one of another process,
 //     and no token is written twice. That a marker is there says nothing: after a torn
-//     log or an old dump, marker and keys are both there and both stale.
-//     [TestRestartedEmptyBackendDoesNotVoteUntilItIsRefilled, TestVoteIsLostWithTheMemory]
+//     log or an old dump, marker and keys are both there and both stale. Two losses do
+//     not show in the marker: keys that were evicted, and a resynchronisation from the
+//     backend's own replica, which gives the marker back. Where the lane learns of one
+//     of them, the marker does not count, and a proxy replaces it by a learner's.
+//     [TestRestartedEmptyBackendDoesNotVoteUntilItIsRefilled, TestVoteIsLostWithTheMemory,
+//     TestVoteIsLostWithKeysThatWereEvicted, TestVoteIsLostByABackendThatWasAReplica]
 //   - A2. A marker of another group, another number of backends or another place means
 //     that two proxies have different lists, whose majorities need not meet. The
 //     backend is not used, and its marker is left alone.
-//     [TestBackendOfAnotherGroupIsUnfit]
+//     [TestBackendOfAnotherGroupIsUnfit, TestBackendThatIsMarkedForAnotherGroupBecomesUnfit]
 //
 // # Refill
 //
@@ -80,6 +84,8 @@
 //
 // Too few voters to refill from: a majority may have forgotten. Then locks of before are
 // waited out, for the longest time that a lock may last; then backends vote about locks.
+// The wait begins when a backend is marked as a learner, and begins anew with each other
+// token: where a proxy could not look for a while, another may have let the backend vote.
 // About numbers they vote when all backends can be asked, and take the highest that any
 // of them has kept. A person may end the wait.
 //
@@ -87,7 +93,7 @@
 //     [TestSeveralProxiesFoundOneGroup, TestGroupIsFoundedByHandOnlyIfSoConfigured]
 //   - A8. Where a majority may have forgotten, no lock is given before those of before
 //     are over, and no number before the highest that is left is known.
-//     [TestMajorityThatForgotWaitsOutItsLocks,
+//     [TestMajorityThatForgotWaitsOutItsLocks, TestWaitBeginsAnewWhereItCouldNotBeSeen,
 //     TestMajorityThatForgotCountsOnlyWhenAllCanBeAsked]
 //
 // # Clocks

@@ -19,11 +19,13 @@ func (k *Keeper) foundOnce(ctx context.Context) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.found = false
-		k.states[0].notTill = time.Now().Add(retryMin)
+		news := err != nil && k.failed.add(err, time.Now())
+		k.states[0].notTill = time.Now().Add(max(retryMin, k.failed.backoff))
 		switch {
 		case err == nil:
+			k.failed = failures{}
 			k.report(Event{Backend: -1, Kind: Founded, Text: "no backend had a marker: the group is new, and all vote"})
-		case ctx.Err() == nil:
+		case news && ctx.Err() == nil:
 			k.report(Event{Backend: -1, Kind: Failed, Text: "the group is not founded yet", Err: err})
 		}
 	})

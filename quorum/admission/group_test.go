@@ -126,6 +126,60 @@ func TestMajorityThatForgotWaitsOutItsLocks(t *testing.T) {
 	}
 }
 
+// A8: while a proxy could not see the backends that had forgotten, another may have let
+// them vote, and they may have forgotten again. Their locks are waited out, too.
+func TestWaitBeginsAnewWhereItCouldNotBeSeen(t *testing.T) {
+	for name, hide := range map[string]func(p *proxy, i int){
+		"cut off":    func(p *proxy, i int) { p.r.fakes[i].SetMode(quorumtest.Down) },
+		"no answers": func(p *proxy, i int) { p.links[i].Hold(300 * ms) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, 5, func(t *testing.T, r *rig) {
+				p := r.founded()
+				for i := range 3 {
+					r.fakes[i].Wipe()
+				}
+				time.Sleep(2500 * ms) // of the three seconds of the longest lock
+				for i := range 3 {
+					hide(p, i)
+				}
+				time.Sleep(200 * ms)
+				again := time.Now()
+				for i := range 3 {
+					r.fakes[i].Wipe() // with a lock that it gave in between
+					r.fakes[i].Release()
+				}
+				for time.Since(again) < 2850*ms {
+					if p.voters() > 2 {
+						t.Fatalf("a backend votes %v after it forgot", time.Since(again))
+					}
+					time.Sleep(50 * ms)
+				}
+				p.await("all vote", func() bool { return p.voters() == 5 })
+			})
+		})
+	}
+}
+
+// A8: who was cut off goes on waiting if nobody has let the backend vote meanwhile.
+func TestWaitGoesOnOverABreakInWhichNothingHappened(t *testing.T) {
+	virtual(t, 5, func(t *testing.T, r *rig) {
+		p := r.founded()
+		for i := range 3 {
+			r.fakes[i].Wipe()
+		}
+		lost := time.Now()
+		time.Sleep(2 * time.Second)
+		r.fakes[0].SetMode(quorumtest.Down)
+		time.Sleep(200 * ms)
+		r.fakes[0].Release()
+		p.await("it votes", func() bool { return p.votes(0) })
+		if took := time.Since(lost); took < 3*time.Second || took > 3800*ms {
+			t.Errorf("after %v", took)
+		}
+	})
+}
+
 // A8: locks do not wait for a backend that does not come back; numbers do.
 func TestMajorityThatForgotCountsOnlyWhenAllCanBeAsked(t *testing.T) {
 	virtual(t, 5, func(t *testing.T, r *rig) {

@@ -51,6 +51,7 @@ const (
 	Waiting                         // too few voters to go on: what is waited for
 	ClockJumped                     // a backend's clock jumped; its vote was taken
 	KeysDropped                     // a backend has evicted keys; its vote was taken
+	WasReplica                      // a backend has been a replica; its vote was taken
 	OwnClockJumped                  // most clocks jumped at once, and none denies it: it was ours
 )
 
@@ -65,6 +66,8 @@ const (
 	patience = time.Second
 	// retryMin and retryMax bound the pause after a try that did not work.
 	retryMin, retryMax = 100 * time.Millisecond, 2 * time.Second
+	// repeat is how often it is said that the tries go on to fail for the same reason.
+	repeat = time.Minute
 )
 
 // A Keeper admits the backends of one group, for one proxy. Any number of proxies may
@@ -84,15 +87,34 @@ type Keeper struct {
 	told   string    // the reason that was reported last
 	seen   bool      // a voter of this group, at any time
 	found  bool      // a founding is under way
+	failed failures  // of foundings
+}
+
+// failures are tries that did not work, one after the other.
+type failures struct {
+	backoff time.Duration // the pause after the last; 0 for none
+	told    string        // the reason that was reported last
+	at      time.Time
+}
+
+// add counts one more, and tells whether it is to be reported.
+func (f *failures) add(err error, now time.Time) (news bool) {
+	f.backoff = min(max(retryMin, 2*f.backoff), retryMax)
+	if err.Error() == f.told && now.Sub(f.at) < repeat {
+		return false
+	}
+	f.told, f.at = err.Error(), now
+	return true
 }
 
 // state is what the keeper remembers of one backend.
 type state struct {
 	runID    string
-	since    time.Time // when it was first seen without a vote, as runID
+	token    string    // of the marker that it was seen with last; "" if that was not right
+	since    time.Time // since when it has had no vote for sure, as runID
 	busy     bool      // a job is under way
 	notTill  time.Time // the next try
-	backoff  time.Duration
+	failed   failures
 	jumped   time.Time     // when its clock was seen to have jumped; zero if that is dealt with
 	steady   time.Duration // how long a clock that has jumped must be right
 	trial    time.Time     // until when it must be
@@ -156,7 +178,7 @@ func (k *Keeper) step(ctx context.Context) {
 	needed := enough(len(looks))
 	reason := ""
 	for i, look := range looks {
-		if !look.Connected || look.Dropped || k.states[i].busy || !k.states[i].jumped.IsZero() {
+		if !look.Connected || look.lost() || k.states[i].busy || !k.states[i].jumped.IsZero() {
 			continue
 		}
 		switch look.Standing {
@@ -206,14 +228,26 @@ func (k *Keeper) step(ctx context.Context) {
 	}
 }
 
-// remember notes since when each backend has been without a vote.
+// remember notes since when each backend has been without a vote. It may have been let
+// vote, and have forgotten that, whenever nobody looked: between two looks as well as
+// while it could not be reached. Only that the same token is there says that it was not.
 func (k *Keeper) remember(looks []Look) {
 	for i, look := range looks {
 		s := &k.states[i]
 		votes := look.Standing == Admitted || look.Standing == Locking || look.Standing == Brief
 		k.seen = k.seen || votes
-		if look.Connected && (look.RunID != s.runID || votes || s.since.IsZero()) {
-			s.runID, s.since = look.RunID, time.Now()
+		if look.Counts() {
+			s.failed = failures{} // perhaps another proxy's work
+		}
+		if !look.Connected {
+			continue
+		}
+		token := ""
+		if look.Standing == Learning || look.Standing == Founding {
+			token = look.Marker.Token
+		}
+		if look.RunID != s.runID || votes || token == "" || token != s.token {
+			s.runID, s.token, s.since = look.RunID, token, time.Now()
 		}
 	}
 }
@@ -233,6 +267,11 @@ func allNew(looks []Look) bool {
 // there can be is, and then the backend votes about locks. Numbers are known only if
 // every backend can be asked for the highest that it has kept.
 func (k *Keeper) tooFew(ctx context.Context, i, voters, connected int) string {
+	if k.states[i].token == "" {
+		k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) { return 0, k.mark(ctx, i) })
+		return fmt.Sprintf("%d of %d backends have kept their memory, too few to refill the others from: "+
+			"locks of before are waited out from when those are marked as learners", voters, len(k.members))
+	}
 	if end := k.states[i].since.Add(k.cfg.Long); time.Now().Before(end) {
 		return fmt.Sprintf("%d of %d backends have kept their memory, too few to refill the others from: "+
 			"locks of before are waited out, at most until %s; if none matters, \"redlock-proxy init\" ends the wait",
@@ -246,6 +285,17 @@ func (k *Keeper) tooFew(ctx context.Context, i, voters, connected int) string {
 	return k.numbersWait(voters, connected)
 }
 
+// mark makes a backend a learner whose wait begins.
+func (k *Keeper) mark(ctx context.Context, i int) error {
+	r := &refill{rule: k.cfg.Rule(i, len(k.members)), index: i, members: k.members, sparesFounder: true}
+	err := r.begin(ctx, k.members[i])
+	if err == errMoved {
+		return nil // somebody else has marked it
+	}
+	k.members[i].Probe()
+	return err
+}
+
 // numbersWait says what votes about numbers wait for.
 func (k *Keeper) numbersWait(voters, connected int) string {
 	return fmt.Sprintf("%d of %d backends have kept their memory, and %d can be reached: "+
@@ -255,12 +305,17 @@ func (k *Keeper) numbersWait(voters, connected int) string {
 // refill begins to refill a backend, or to tell it of the numbers alone.
 func (k *Keeper) refill(ctx context.Context, i int, from origin, numbers bool) {
 	young := time.Since(k.states[i].since) < founding
+	again := k.states[i].failed.backoff > 0
+	waited := ""
+	if from == fromNobody || from == fromAll {
+		waited = k.states[i].token
+	}
 	k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) {
 		r := &refill{
 			rule: k.cfg.Rule(i, len(k.members)), index: i, members: k.members, from: from, numbers: numbers, seed: k.seed,
-			sparesFounder: young,
+			sparesFounder: young, waited: waited,
 		}
-		if !numbers {
+		if !numbers && !again {
 			k.report(Event{Backend: i, Kind: Refilling, Text: "it may have forgotten: no vote until it is refilled from the others"})
 		}
 		if err := r.run(ctx); err != nil {
@@ -301,29 +356,33 @@ func (k *Keeper) begin(ctx context.Context, i int, job func(context.Context) (ti
 		s.busy = false
 		if err == nil {
 			// At least until the lane has seen what was done.
-			s.backoff, s.notTill = 0, time.Now().Add(max(pause, retryMin))
+			s.failed, s.notTill = failures{}, time.Now().Add(max(pause, retryMin))
 			return
 		}
-		s.backoff = min(max(retryMin, 2*s.backoff), retryMax)
-		s.notTill = time.Now().Add(s.backoff)
-		if ctx.Err() == nil {
+		news := s.failed.add(err, time.Now())
+		s.notTill = time.Now().Add(s.failed.backoff)
+		if news && ctx.Err() == nil {
 			k.report(Event{Backend: i, Kind: Failed, Text: "it is not admitted yet", Err: err})
 		}
 	})
 }
 
-// drops deals with backends that have evicted keys: each has forgotten locks, and its
-// marker knows nothing of it. The caller holds mu.
+// drops deals with backends that have evicted keys, or were replicas: each may have
+// forgotten locks, and its marker knows nothing of it. The caller holds mu.
 func (k *Keeper) drops(ctx context.Context, looks []Look) {
 	for i, look := range looks {
-		if !look.Connected || !look.Dropped {
+		if !look.Connected || !look.lost() {
 			continue
+		}
+		event := Event{Backend: i, Kind: KeysDropped, Text: "it has evicted keys, locks perhaps among them: no vote until it is refilled; set maxmemory-policy noeviction"}
+		if look.Followed {
+			event.Kind, event.Text = WasReplica, "it was a replica, and may hold what another server held: no vote until it is refilled"
 		}
 		k.begin(ctx, i, func(ctx context.Context) (time.Duration, error) {
 			if err := k.makeLearner(ctx, i); err != nil {
 				return 0, err
 			}
-			k.report(Event{Backend: i, Kind: KeysDropped, Text: "it has evicted keys, locks perhaps among them: no vote until it is refilled; set maxmemory-policy noeviction"})
+			k.report(event)
 			return 0, nil
 		})
 	}

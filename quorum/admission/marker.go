@@ -54,9 +54,11 @@ type Marker struct {
 
 const markerForm = "redlock-proxy/1" // and its version
 
-// String is how a marker is stored: one line that people can read.
+// String is how a marker is stored: one line that people can read. It never allows for
+// less time than it was meant to.
 func (m Marker) String() string {
-	return fmt.Sprintf("%s %s run_id=%s %s token=%s quiet_ms=%d", markerForm, m.Identity, m.RunID, m.Role, m.Token, m.Quiet.Milliseconds())
+	quiet := (m.Quiet + time.Millisecond - 1).Milliseconds()
+	return fmt.Sprintf("%s %s run_id=%s %s token=%s quiet_ms=%d", markerForm, m.Identity, m.RunID, m.Role, m.Token, quiet)
 }
 
 // Parse reads what String wrote; ok is false for anything else.

@@ -37,6 +37,7 @@ type Look struct {
 	Standing  Standing
 	Jumped    bool // its clock did, or ours, since Reset; its votes do not count
 	Dropped   bool // it has evicted keys since Reset; its votes do not count
+	Followed  bool // it was a replica since Reset, and may hold what another held; its votes do not count
 
 	ClockSince time.Time // since when its clock has been watched
 	ClockSeen  time.Time // when it was last asked for its time, and answered
@@ -51,7 +52,10 @@ func (l Look) Counts() bool { return l.sound() && l.Standing == Admitted }
 
 // sound tells whether nothing is known against what the backend holds but what its
 // marker says.
-func (l Look) sound() bool { return l.Connected && !l.Jumped && !l.Dropped }
+func (l Look) sound() bool { return l.Connected && !l.Jumped && !l.lost() }
+
+// lost tells whether the backend may lack what its marker says that it has.
+func (l Look) lost() bool { return l.Dropped || l.Followed }
 
 // AboutNumbers tells whether an operation needs to know what a counter is at.
 func AboutNumbers(op quorum.Op) bool {
@@ -65,10 +69,22 @@ func AboutNumbers(op quorum.Op) bool {
 	return false
 }
 
+// ShowsNumber tells whether an answer shows what may be the number of a counter. It may
+// also be the lock of another tool whose tokens are numbers.
+func ShowsNumber(op quorum.Op, a quorum.Answer) bool {
+	if _, isRead := op.(quorum.Read); !isRead {
+		return false
+	}
+	return slices.ContainsFunc(a.Held, func(h quorum.Held) bool {
+		_, isNumber := quorum.ParseNumber(string(h.Stored))
+		return h.Kind == quorum.String && isNumber
+	})
+}
+
 // Errors of one try to admit a backend. They are for people.
 var (
 	errMoved   = errors.New("its marker was changed by somebody else")
-	errUnsound = errors.New("its clock jumped, or it evicted keys, while it was refilled")
+	errUnsound = errors.New("its clock jumped, it evicted keys, or was a replica, while it was refilled")
 	errFew     = errors.New("too few other backends can be read")
 	errAnswer  = errors.New("an answer of an unexpected form")
 )

@@ -36,6 +36,10 @@ type refill struct {
 	// vote.
 	sparesFounder bool
 
+	// waited is the token that the backend has had all the time while locks were waited
+	// out; "" if it need not be that. With another, it may have voted meanwhile.
+	waited string
+
 	seed maphash.Seed
 
 	learning string            // the learner's marker while it is refilled
@@ -72,7 +76,7 @@ func (r *refill) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if look := learner.Look(); look.Dropped || look.Jumped {
+	if look := learner.Look(); look.lost() || look.Jumped {
 		return errUnsound // and lacks some of what it was given, perhaps
 	}
 	ok, err := swap(ctx, learner, r.learning, r.admitted)
@@ -91,6 +95,8 @@ func (r *refill) begin(ctx context.Context, learner Member) error {
 	}
 	m, standing := r.rule.Judge(text, look.RunID)
 	switch {
+	case r.waited != "" && m.Token != r.waited:
+		return errMoved
 	case r.numbers && standing == Locking:
 		r.learning = text // its vote about locks stays
 	case r.numbers, standing == Founding && r.sparesFounder:

@@ -90,8 +90,8 @@ func counter(reads []quorum.Held, least int) (number int64, ttl time.Duration, o
 		if h.Kind != quorum.String {
 			continue
 		}
-		n, err := strconv.ParseInt(h.Stored.Value(), 10, 64)
-		if err != nil || strconv.FormatInt(n, 10) != h.Stored.Value() {
+		n, isNumber := quorum.ParseNumber(h.Stored.Value())
+		if !isNumber {
 			return 0, 0, false
 		}
 		numbers = append(numbers, n)
@@ -187,13 +187,13 @@ func (v verdict) needsTime(now sight) bool {
 
 // raised is a change that makes a number at least as high as the verdict's.
 func (v verdict) raised(key quorum.Key, now sight) (c quorum.Commit, ok bool) {
-	has, err := strconv.ParseInt(now.held.Stored.Value(), 10, 64)
-	wants, _ := strconv.ParseInt(string(v.stored), 10, 64)
+	has, isNumber := quorum.ParseNumber(now.held.Stored.Value())
+	wants, _ := quorum.ParseNumber(string(v.stored))
 	switch {
-	case now.held.Kind == quorum.Nothing, err != nil && now.leftover():
+	case now.held.Kind == quorum.Nothing, !isNumber && now.leftover():
 		write := quorum.Write{Kind: quorum.Put, Key: key, Stored: v.stored, TTL: whole(v.ttl)}
 		return quorum.Commit{Guards: []quorum.Guard{holds(key, now.held)}, Writes: []quorum.Write{write}}, true
-	case err != nil, has >= wants:
+	case !isNumber, has >= wants:
 		return c, false
 	}
 	return quorum.Commit{

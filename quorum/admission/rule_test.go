@@ -169,6 +169,10 @@ func TestChangesOfALearner(t *testing.T) {
 		{"a number", verdict{raise, "7", quorum.NoTTL}, sight{}, "put 7 0s"},
 		{"a lower number", verdict{raise, "7", quorum.NoTTL}, sight{held: lock("5", quorum.NoTTL)}, "raise 7"},
 		{"a higher number", verdict{raise, "7", quorum.NoTTL}, sight{held: lock("8", quorum.NoTTL)}, ""},
+		{"a tagged number", verdict{raise, "7", quorum.NoTTL}, sight{held: lock("5~rl:AAAAAAAAAAAAAAAA", quorum.NoTTL)}, "raise 7"},
+		{"no number as Redis counts", verdict{raise, "7", quorum.NoTTL}, sight{held: lock("005", quorum.NoTTL)}, ""},
+		{"no number with a plus", verdict{raise, "7", quorum.NoTTL}, sight{held: lock("+5", quorum.NoTTL)}, ""},
+		{"a leftover that is none", verdict{raise, "7", quorum.NoTTL}, old("005", quorum.NoTTL), "put 7 0s"},
 	} {
 		got := ""
 		if change, ok := c.verdict.change("k", c.now); ok {
@@ -227,6 +231,15 @@ func TestMarkersAreReadAsTheyWereWritten(t *testing.T) {
 		if _, got := rule.Judge(c.text, "r1"); got != c.want {
 			t.Errorf("%q is %v, want %v", c.text, got, c.want)
 		}
+	}
+}
+
+// A time that is no whole number of milliseconds is kept as the next longer one.
+func TestMarkerAllowsForTheTimeThatItWasWrittenFor(t *testing.T) {
+	rule := Rule{Identity: Identity{"g", 5, 3}, Quiet: 200*time.Millisecond + 500*time.Microsecond}
+	m := Marker{Identity: rule.Identity, Role: Voter, RunID: "r1", Token: newToken(), Quiet: rule.Quiet}
+	if read, standing := rule.Judge(m.String(), "r1"); standing != Admitted || read.Quiet != 201*time.Millisecond {
+		t.Errorf("%v with %v", standing, read.Quiet)
 	}
 }
 

@@ -105,12 +105,12 @@ func (r Rule) other(index int) Rule {
 }
 
 // unsound tells whether what was read of a source may be wrong, because its clock has
-// jumped, so that locks ended there too soon, or because it has evicted some; the marker
-// knows nothing of either. Each answer to Ask comes with a look at the clock. Where
-// nobody can tell more, it is read all the same.
+// jumped, so that locks ended there too soon, or because it has evicted some, or was a
+// replica; the marker knows nothing of any of these. Each answer to Ask comes with a look
+// at the clock. Where nobody can tell more, it is read all the same.
 func (r *refill) unsound(s source) bool {
 	look := s.Look()
-	return r.from != fromAll && (look.Jumped || look.Dropped)
+	return r.from != fromAll && (look.Jumped || look.lost())
 }
 
 // readSources reads keys on all sources at once. A source that can't be read, has lost

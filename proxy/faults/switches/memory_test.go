@@ -4,7 +4,7 @@ package switches
 var memory = []breach{
 	{
 		rule: "no marker check", file: "proxy/lane/standing.go", pkg: lanePkg,
-		old: `return before.token != "" && before == s.right`, new: `return before.token != "" || true`,
+		old: `return before.token != "" && before == s.right &&`, new: `return true || before.token != "" &&`,
 		tests: []string{"TestLearnerGetsEveryWriteAndHasNoVote", "TestVoteIsLostWithTheMemory"},
 	}, {
 		rule: "the marker need not be the one of before", file: "proxy/lane/standing.go", pkg: lanePkg,
@@ -101,6 +101,10 @@ var memory = []breach{
 		old: "time.Now().Before(end) {", new: "end.IsZero() {",
 		tests: []string{"TestMajorityThatForgotWaitsOutItsLocks"},
 	}, {
+		rule: "a wait goes on although nobody could look", file: "quorum/admission/keeper.go", pkg: admissionPkg,
+		old: `votes || token == "" || token != s.token {`, new: "votes || s.since.IsZero() {",
+		tests: []string{"TestWaitBeginsAnewWhereItCouldNotBeSeen"},
+	}, {
 		rule: "a block is read as a value", file: "quorum/read.go", pkg: quorumPkg,
 		old: "if a := r.answers[i]; a.Vote == Granted && !a.Held[key].Stored.IsBlock() {", new: "if a := r.answers[i]; a.Vote == Granted {",
 		tests: []string{"TestBlockIsNoAnswer"},
@@ -127,7 +131,7 @@ var clocks = []breach{
 		tests: []string{"TestJumpOfOurOwnClockTakesNobodysVote"},
 	}, {
 		rule: "a source whose clock jumped is read from", file: "quorum/admission/sources.go", pkg: admissionPkg,
-		old: "return r.from != fromAll && (look.Jumped || look.Dropped)", new: "return r.from != fromAll && look.Dropped",
+		old: "return r.from != fromAll && (look.Jumped || look.lost())", new: "return r.from != fromAll && look.lost()",
 		tests: []string{"TestRefillTrustsNoSourceWhoseClockJumps"},
 	}, {
 		rule: "jumps that other clocks deny are taken for our own", file: "quorum/admission/clock.go", pkg: admissionPkg,
@@ -155,15 +159,23 @@ var clocks = []breach{
 		tests: []string{"TestClockIsWatchedFromTheBestAnswerOn", "TestClocksThatJumpOrRunWrongAreFound"},
 	}, {
 		rule: "a refill ends well although the clock jumped meanwhile", file: "quorum/admission/refill.go", pkg: admissionPkg,
-		old: "look.Dropped || look.Jumped", new: "look.Dropped",
+		old: "look.lost() || look.Jumped", new: "look.lost()",
 		tests: []string{"TestClockThatJumpsDuringARefillEndsIt"},
 	}, {
 		rule: "keys that were evicted do not matter", file: "proxy/lane/standing.go", pkg: lanePkg,
 		old: "st.evicted >= 0 && g.Evicted > st.evicted", new: "false",
 		tests: []string{"TestVoteIsLostWithKeysThatWereEvicted"},
 	}, {
+		rule: "a replica's memory is its own again when it is a primary", file: "proxy/lane/standing.go", pkg: lanePkg,
+		old: "st.followed = st.followed || g.replica()", new: "_ = g.replica()",
+		tests: []string{"TestReplicaIsRememberedWithoutItsHistory"},
+	}, {
+		rule: "who was a replica between two looks goes on voting", file: "proxy/lane/standing.go", pkg: lanePkg,
+		old: `g.ReplID2 != "" && g.ReplID2 != st.replID2`, new: "false",
+		tests: []string{"TestVoteIsLostByABackendThatWasAReplica"},
+	}, {
 		rule: "a backend whose clock jumped goes on voting", file: "proxy/lane/standing.go", pkg: lanePkg,
-		old: "st.is != admission.Locking || st.jumped || st.dropped:", new: "st.is != admission.Locking || st.dropped:",
+		old: "st.is != admission.Locking || st.jumped ||", new: "st.is != admission.Locking ||",
 		tests: []string{"TestVoteIsLostWhenTheClockJumps"},
 	},
 }
@@ -189,7 +201,7 @@ var connections = []breach{
 		tests: []string{"TestNothingIsKilledAfterARestart"},
 	}, {
 		rule: "a replica votes", file: "proxy/lane/connect.go", pkg: lanePkg,
-		old: `case g.Role != "" && g.Role != primary:`, new: `case g.Role != "" && g.Role != primary && false:`,
+		old: "case g.replica():", new: "case g.replica() && false:",
 		tests: []string{"TestReplicasAndClusterNodesAreUnfit"},
 	}, {
 		rule: "debts to a backend that is down are forgotten", file: "proxy/lane/debts.go", pkg: lanePkg,
