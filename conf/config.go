@@ -37,7 +37,7 @@ type Server struct {
 	TLSKey       string // path, PEM
 	TLSClientCA  string // path, PEM; clients must show a certificate signed by it
 
-	AdvertisedVersion string        // the Redis version in HELLO, INFO and LOLWUT
+	AdvertisedVersion string        // the Redis version in HELLO, INFO, LOLWUT and scripts
 	UnavailableReply  string        // "error" or "nil": what SET NX gets without a quorum
 	AnswerWithin      time.Duration // the longest time from a command to its reply
 	Drain             time.Duration // how long a stop waits for commands that were started

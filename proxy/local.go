@@ -17,8 +17,6 @@ func (c *session) local(name string, args []string) resp.Reply {
 			return pong(args)
 		}
 		return ping(args)
-	case "echo":
-		return resp.Bulk(args[1])
 	case "quit":
 		c.ending = true
 		return resp.OK
@@ -29,31 +27,43 @@ func (c *session) local(name string, args []string) resp.Reply {
 		return c.auth(args)
 	case "hello":
 		return c.hello(args)
-	case "select":
-		return selectDB(args[1])
-	case "info":
-		return resp.Verbatim(c.s.info(args[1:]))
-	case "time":
-		return serverTime()
 	case "role":
 		return resp.Array{resp.Bulk("master"), resp.Int(0), resp.Array{}}
 	case "subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe":
 		return c.subscribe(name, args)
-	case "lolwut":
-		return resp.Verbatim("redlock-proxy " + c.s.version + "\nRedis ver. " + c.s.cfg().Server.AdvertisedVersion + "\n")
 	case "config|get":
 		return c.s.configGet(args[2:])
-	case "script|help", "config|help", "client|help", "command|help":
-		parent, _, _ := strings.Cut(name, "|")
-		return resp.HelpText(parent)
+	}
+	if reply := c.s.local(name, args); reply != nil {
+		return reply
 	}
 	if strings.HasPrefix(name, "client|") {
 		return c.client(name, args)
 	}
+	return resp.UnknownCommand(args)
+}
+
+// local answers what is the same for every connection, and for scripts; nil for all else.
+func (s *Server) local(name string, args []string) resp.Reply {
+	switch name {
+	case "echo":
+		return resp.Bulk(args[1])
+	case "select":
+		return selectDB(args[1])
+	case "info":
+		return resp.Verbatim(s.info(args[1:]))
+	case "time":
+		return serverTime()
+	case "lolwut":
+		return resp.Verbatim("redlock-proxy " + s.version + "\nRedis ver. " + s.cfg().Server.AdvertisedVersion + "\n")
+	case "script|help", "config|help", "client|help", "command|help":
+		parent, _, _ := strings.Cut(name, "|")
+		return resp.HelpText(parent)
+	}
 	if strings.HasPrefix(name, "command") {
 		return command(name, args)
 	}
-	return resp.UnknownCommand(args)
+	return nil
 }
 
 func ping(args []string) resp.Reply {

@@ -234,7 +234,7 @@ func (h *host) Call(args []string) (resp.Reply, error) {
 	case h.readOnly && info.Flags&resp.Write != 0:
 		return resp.ErrReadOnlyScript, nil
 	case info.Family == resp.Local:
-		return localInScript(info.Name, args), nil
+		return h.local(info.Name, args), nil
 	}
 	request, err := resp.Parse(args)
 	if err != nil {
@@ -254,7 +254,7 @@ func (h *host) inScript(args []string, checked resp.Info, err error) (resp.Reply
 		return h.publish(args), nil
 	case info.Family == resp.Refused || checked.Family == resp.Refused:
 		return nil, err
-	case err == error(resp.WrongArity(info.Name)):
+	case err == error(resp.WrongArity(info.Name)), err == error(resp.WrongArity(checked.Name)):
 		return resp.ErrArityInScript, nil
 	}
 	return failure(err), nil
@@ -274,17 +274,13 @@ func (h *host) publish(args []string) resp.Reply {
 	return resp.Int(0)
 }
 
-// localInScript answers the few commands without keys that scripts use.
-func localInScript(name string, args []string) resp.Reply {
-	switch name {
-	case "ping":
+// local answers what Redis lets scripts ask of the server.
+func (h *host) local(name string, args []string) resp.Reply {
+	if name == "ping" {
 		return ping(args)
-	case "echo":
-		return resp.Bulk(args[1])
-	case "select":
-		return selectDB(args[1])
-	case "time":
-		return serverTime()
+	}
+	if reply := h.s.local(name, args); reply != nil {
+		return reply
 	}
 	return resp.ErrNotInScript
 }

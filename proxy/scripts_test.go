@@ -200,3 +200,22 @@ func TestFirstLineOfAScriptSaysWhetherItMayWrite(t *testing.T) {
 		}
 	}
 }
+
+// TestScriptsMayAskTheServerWhatTheyMayAskOneRedis compares the types of the answers, since
+// the servers are two, and what is refused to the letter.
+func TestScriptsMayAskTheServerWhatTheyMayAskOneRedis(t *testing.T) {
+	w := newWorld(t)
+	p := newPair(t, w, redistest.Start(t))
+	for _, line := range []string{
+		"INFO", "INFO server", "INFO nosuch", "LOLWUT", "COMMAND", "COMMAND COUNT", "COMMAND INFO get", "COMMAND GETKEYS get k", "COMMAND GETKEYS ping", "COMMAND LIST",
+		"COMMAND DOCS nosuch", "COMMAND HELP", "CLIENT HELP", "SCRIPT HELP", "CONFIG HELP", "PING", "PING x", "ECHO x", "TIME", "SELECT 0", "SELECT x",
+		"CONFIG GET maxmemory", "ROLE", "CLIENT ID", "CLIENT LIST", "CLIENT NO-EVICT on", "HELLO", "AUTH x", "QUIT", "RESET", "SCRIPT LOAD x", "SUBSCRIBE x", "UNSUBSCRIBE", "MULTI", "WATCH x",
+	} {
+		args := strings.Fields(line)
+		p.compare(append([]string{"EVAL", "local r = redis.pcall(unpack(ARGV)) if type(r) == 'table' then return r.err or r.ok or 'a list' end return type(r)", "0"}, args...)...)
+	}
+	info, _ := p.proxy.do("EVAL", "return redis.call('INFO', 'server')", "0").(string)
+	if !strings.Contains(info, "redis_version:8.4.0\r\n") {
+		t.Errorf("INFO in a script: %.100q", info)
+	}
+}
