@@ -211,7 +211,6 @@ var programs = []breach{
 		rule: "a transaction whose WATCH failed is carried out", file: "proxy/multi.go", pkg: "proxy",
 		old:   "m.blind = m.blind || reply != resp.OK",
 		new:   "_ = reply",
-		run:   "TestExecAfterAFailedWatch",
 		tests: []string{"TestExecAfterAFailedWatchWritesNothing"},
 	},
 }
