@@ -1,17 +1,17 @@
 package lua
 
 import (
-	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	gl "github.com/yuin/gopher-lua"
 )
 
-// maxJSONDepth bounds nesting in both directions; cjson allows 1000.
-const maxJSONDepth = 128
+// maxJSONDepth bounds nesting in both directions, as in cjson.
+const maxJSONDepth = 1000
 
 // jsonLibrary is cjson with encode, decode and null, in cjson's default settings,
 // which cannot be changed.
@@ -53,7 +53,7 @@ func (c call) encode(out *strings.Builder, value gl.LValue, depth int) {
 		out.WriteString("null")
 	case *gl.LTable:
 		if depth >= maxJSONDepth {
-			c.raise("Cannot serialise, excessive depth (%d)", depth+1)
+			c.raise("Cannot serialise, excessive nesting (%d)", depth+1)
 		}
 		c.encodeTable(out, c.shown(x), depth+1)
 	default:
@@ -186,18 +186,16 @@ func (d *jsonReader) word(w string) bool {
 
 func (d *jsonReader) value(depth int) gl.LValue {
 	d.pay(2, 32)
-	if depth > maxJSONDepth {
-		d.raise("Found too many nested data structures (%d)", depth)
-	}
 	switch {
 	case d.take('{'):
+		d.descend(depth + 1)
 		return d.object(depth + 1)
 	case d.take('['):
+		d.descend(depth + 1)
 		return d.array(depth + 1)
 	case d.take('"'):
-		return gl.LString(d.str())
+		return gl.LString(d.str("value"))
 	}
-	rest := d.text[d.at:]
 	switch {
 	case d.word("true"):
 		return gl.LTrue
@@ -206,16 +204,116 @@ func (d *jsonReader) value(depth int) gl.LValue {
 	case d.word("null"):
 		return d.jsonNull
 	}
-	end := 0
-	for end < len(rest) && strings.IndexByte("+-.eExX0123456789abcdefABCDEF", rest[end]) >= 0 {
-		end++
+	return d.number()
+}
+
+// descend is asked behind the bracket that begins a level.
+func (d *jsonReader) descend(depth int) {
+	if depth > maxJSONDepth {
+		d.raise("Found too many nested data structures (%d) at character %d", depth, d.at)
 	}
-	f, ok := parseNumber(rest[:end])
-	if !ok {
+}
+
+// number reads what cjson takes for one: all that C's strtod does, but for a point in front.
+func (d *jsonReader) number() gl.LValue {
+	rest := d.text[d.at:]
+	if rest == "" || strings.IndexByte("+-0123456789", rest[0]) < 0 && !foldPrefix(rest, "inf") && !foldPrefix(rest, "nan") {
 		d.fail("Expected value")
 	}
-	d.at += end
+	f, size := strtod(rest)
+	if size == 0 {
+		d.broken("value", "invalid number", d.at)
+	}
+	d.pay(size/16, 0)
+	d.at += size
 	return gl.LNumber(f)
+}
+
+// strtod is C's: the number that a text begins with, and its length; 0 if there is none.
+func strtod(text string) (f float64, size int) {
+	i := 0
+	if text != "" && (text[0] == '-' || text[0] == '+') {
+		i++
+	}
+	sign, rest := text[:i], text[i:]
+	switch {
+	case foldPrefix(rest, "nan"):
+		f = math.NaN()
+		if sign == "-" {
+			f = math.Copysign(f, -1)
+		}
+		return f, i + len("nan") + nanTail(rest[len("nan"):])
+	case foldPrefix(rest, "infinity"):
+		size = i + len("infinity")
+	case foldPrefix(rest, "inf"):
+		size = i + len("inf")
+	case foldPrefix(rest, "0x"):
+		if n := digits(rest[2:], "0123456789abcdefABCDEF", "pP"); n > 0 {
+			size = i + 2 + n
+			exponent := ""
+			if !strings.ContainsAny(text[:size], "pP") {
+				exponent = "p0" // which Go wants
+			}
+			f, _ = strconv.ParseFloat(text[:size]+exponent, 64)
+			return f, size
+		}
+		return 0, i + 1
+	default:
+		if n := digits(rest, "0123456789", "eE"); n > 0 {
+			size = i + n
+		}
+	}
+	f, _ = strconv.ParseFloat(text[:size], 64) // infinite if it is out of range
+	return f, size
+}
+
+// digits is the length of digits with a point and an exponent, both optional.
+func digits(text, of, exponent string) int {
+	run := func(i int, of string) int {
+		n := 0
+		for i+n < len(text) && strings.IndexByte(of, text[i+n]) >= 0 {
+			n++
+		}
+		return n
+	}
+	i := run(0, of)
+	n := i
+	if i < len(text) && text[i] == '.' {
+		fraction := run(i+1, of)
+		n += fraction
+		i += 1 + fraction
+	}
+	if n == 0 {
+		return 0
+	}
+	if i < len(text) && strings.IndexByte(exponent, text[i]) >= 0 {
+		at := i + 1
+		if at < len(text) && (text[at] == '-' || text[at] == '+') {
+			at++
+		}
+		if n := run(at, "0123456789"); n > 0 {
+			i = at + n
+		}
+	}
+	return i
+}
+
+// nanTail is the length of what may follow a nan: letters, digits and _ in parentheses.
+func nanTail(text string) int {
+	if !strings.HasPrefix(text, "(") {
+		return 0
+	}
+	end := strings.IndexFunc(text[1:], func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
+	})
+	if end < 0 || text[1+end] != ')' {
+		return 0
+	}
+	return end + 2
+}
+
+func foldPrefix(text, prefix string) bool {
+	return len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
 }
 
 func (d *jsonReader) array(depth int) gl.LValue {
@@ -245,7 +343,7 @@ func (d *jsonReader) object(depth int) gl.LValue {
 		if !d.take('"') {
 			d.fail("Expected object key string")
 		}
-		key := d.str()
+		key := d.str("object key string")
 		if !d.take(':') {
 			d.fail("Expected colon")
 		}
@@ -259,8 +357,8 @@ func (d *jsonReader) object(depth int) gl.LValue {
 	}
 }
 
-// str reads a string after its opening quote.
-func (d *jsonReader) str() string {
+// str reads a string after its opening quote; expected is what it is to be.
+func (d *jsonReader) str(expected string) string {
 	var out strings.Builder
 	for d.at < len(d.text) {
 		b := d.text[d.at]
@@ -272,36 +370,53 @@ func (d *jsonReader) str() string {
 		case b != '\\':
 			out.WriteByte(b)
 		case d.at < len(d.text) && d.text[d.at] == 'u':
-			out.WriteString(d.unicode())
-		case d.at < len(d.text):
-			i := strings.IndexByte(`"\/bfnrt`, d.text[d.at])
+			r, size := codePoint(d.text[d.at+1:])
+			if size == 0 {
+				d.broken(expected, "invalid unicode escape code", d.at-1)
+			}
+			out.WriteRune(r)
+			d.at += 1 + size
+		default:
+			i := -1
+			if d.at < len(d.text) {
+				i = strings.IndexByte(`"\/bfnrt`, d.text[d.at])
+			}
 			if i < 0 {
-				d.fail("Expected escape")
+				d.broken(expected, "invalid escape code", d.at-1)
 			}
 			out.WriteByte("\"\\/\b\f\n\r\t"[i])
 			d.at++
 		}
 	}
-	d.fail("Expected string end")
+	d.broken(expected, "unexpected end of string", d.at)
 	return ""
 }
 
-// unicode reads u and four digits, twice for a pair of surrogates.
-func (d *jsonReader) unicode() string {
-	size := 5
-	if end := d.at + 11; end <= len(d.text) && d.text[d.at+5] == '\\' && d.text[d.at+6] == 'u' {
-		size = 11
-	}
-	if d.at+size > len(d.text) {
-		d.fail("Expected escape")
-	}
-	for _, n := range []int{size, 5} {
-		var s string
-		if json.Unmarshal([]byte(`"\`+d.text[d.at:d.at+n]+`"`), &s) == nil && (n == 5 || utf8.RuneCountInString(s) == 1) {
-			d.at += n
-			return s
+// broken raises the error for a token that begins well; at is the fault's place.
+func (d *jsonReader) broken(expected, found string, at int) {
+	d.raise("Expected %s but found %s at character %d", expected, found, at+1)
+}
+
+// codePoint reads the four digits behind a \u, and those of a second one if the first is
+// half a pair. The size is 0 if there is no character.
+func codePoint(text string) (r rune, size int) {
+	unit := func(i int) (rune, bool) {
+		if len(text) < i+4 {
+			return 0, false
 		}
+		n, err := strconv.ParseUint(text[i:i+4], 16, 16)
+		return rune(n), err == nil
 	}
-	d.fail("Expected escape")
-	return ""
+	first, ok := unit(0)
+	if ok && !utf16.IsSurrogate(first) {
+		return first, 4
+	}
+	if !ok || !strings.HasPrefix(text[4:], `\u`) {
+		return 0, 0
+	}
+	second, _ := unit(6)
+	if r = utf16.DecodeRune(first, second); r == utf8.RuneError {
+		return 0, 0
+	}
+	return r, 10
 }
