@@ -250,7 +250,9 @@ func (h *host) inScript(args []string, checked resp.Info, err error) (resp.Reply
 		return h.publish(args), nil
 	case info.Family == resp.Refused || checked.Family == resp.Refused:
 		return nil, err
-	case err == error(resp.WrongArity(info.Name)):
+	case len(args) > 1 && err == error(resp.UnknownSubcommand(info.Name, args[1])):
+		return resp.ErrUnknownInScript, nil
+	case err == error(resp.WrongArity(checked.Name)):
 		return resp.ErrArityInScript, nil
 	}
 	return failure(err), nil
