@@ -105,7 +105,7 @@ func (c call) formatOne(d directive, n int) string {
 	case 'd', 'i':
 		return d.number("d", toInteger(c.number(n)))
 	case 'u', 'o', 'x', 'X':
-		return d.unsigned(uint64(toInteger(c.number(n))))
+		return d.unsigned(toUnsigned(c.number(n)))
 	}
 	f := c.number(n)
 	if math.IsInf(f, 0) || math.IsNaN(f) {
@@ -144,6 +144,10 @@ func (d directive) unsigned(value uint64) string {
 		}
 		return flag
 	}, d.flags)
+	zeros := strings.Contains(d.flags, "0") && !strings.Contains(d.flags, "-")
+	if zeros && strings.Contains(d.flags, "#") && verb != "o" && verb != "d" && d.precision < 0 {
+		d.precision = max(1, d.width-len("0x")) // Go's width does not count the prefix
+	}
 	return d.number(verb, value)
 }
 

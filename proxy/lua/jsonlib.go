@@ -4,8 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	gl "github.com/yuin/gopher-lua"
 )
@@ -308,28 +306,4 @@ func (d *jsonReader) str(expected string) string {
 // broken raises the error for a token that begins well; at is the fault's place.
 func (d *jsonReader) broken(expected, found string, at int) {
 	d.raise("Expected %s but found %s at character %d", expected, found, at+1)
-}
-
-// codePoint reads the four digits behind a \u, and those of a second one if the first is
-// half a pair. The size is 0 if there is no character.
-func codePoint(text string) (r rune, size int) {
-	unit := func(i int) (rune, bool) {
-		if len(text) < i+4 {
-			return 0, false
-		}
-		n, err := strconv.ParseUint(text[i:i+4], 16, 16)
-		return rune(n), err == nil
-	}
-	first, ok := unit(0)
-	if ok && !utf16.IsSurrogate(first) {
-		return first, 4
-	}
-	if !ok || !strings.HasPrefix(text[4:], `\u`) {
-		return 0, 0
-	}
-	second, _ := unit(6)
-	if r = utf16.DecodeRune(first, second); r == utf8.RuneError {
-		return 0, 0
-	}
-	return r, 10
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // strtod is C's: the number that a text begins with, and its length; 0 if there is none.
@@ -91,4 +93,28 @@ func nanTail(text string) int {
 
 func foldPrefix(text, prefix string) bool {
 	return len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
+}
+
+// codePoint reads the four digits behind a \u, and those of a second one if the first is
+// half a pair. The size is 0 if there is no character.
+func codePoint(text string) (r rune, size int) {
+	unit := func(i int) (rune, bool) {
+		if len(text) < i+4 {
+			return 0, false
+		}
+		n, err := strconv.ParseUint(text[i:i+4], 16, 16)
+		return rune(n), err == nil
+	}
+	first, ok := unit(0)
+	if ok && !utf16.IsSurrogate(first) {
+		return first, 4
+	}
+	if !ok || !strings.HasPrefix(text[4:], `\u`) {
+		return 0, 0
+	}
+	second, _ := unit(6)
+	if r = utf16.DecodeRune(first, second); r == utf8.RuneError {
+		return 0, 0
+	}
+	return r, 10
 }
