@@ -30,7 +30,7 @@ func (s *Server) execute(ctx context.Context, client *session, request resp.Requ
 	case resp.Eval:
 		return s.eval(ctx, r)
 	case resp.ScriptLoad, resp.ScriptExists, resp.ScriptFlush:
-		return plain(script(s.scripts.cache, request))
+		return plain(script(s.answered(ctx), s.scripts.cache, request))
 	case resp.Get:
 		return s.read(ctx, request, false, r.Key)
 	case resp.MGet:

@@ -190,7 +190,7 @@ func (c *session) exec(ctx context.Context) answer {
 	var replies resp.Array
 	var known *lua.Draft
 	finish := func() resp.Reply {
-		known.Keep()
+		known.Keep(ctx)
 		for i, q := range m.queued {
 			if q.request == nil && q.refused == nil {
 				replies[i] = c.localInMulti(q)
@@ -257,7 +257,7 @@ func (c *session) step(ctx context.Context, v *quorum.View, known texts, q queue
 	case resp.Eval:
 		return c.s.runScript(ctx, v, known, r)
 	case resp.ScriptLoad, resp.ScriptExists, resp.ScriptFlush:
-		return script(known, r), nil
+		return script(ctx, known, r), nil
 	}
 	return c.s.engine.Apply(v, q.request)
 }

@@ -82,8 +82,8 @@ func (x *scripts) learn(digest string, t quorum.Transaction, args []string) {
 
 // texts are the scripts that are known: those of the proxy, or as a transaction has them.
 type texts interface {
-	Load(text string) (*lua.Script, error)
-	Get(digest string) (*lua.Script, bool)
+	Load(ctx context.Context, text string) (*lua.Script, error)
+	Get(ctx context.Context, digest string) (*lua.Script, bool)
 	Exists(digest string) bool
 	Flush()
 }
@@ -94,10 +94,10 @@ var (
 )
 
 // script answers SCRIPT LOAD, EXISTS and FLUSH.
-func script(known texts, request resp.Request) resp.Reply {
+func script(ctx context.Context, known texts, request resp.Request) resp.Reply {
 	switch r := request.(type) {
 	case resp.ScriptLoad:
-		script, err := known.Load(r.Script)
+		script, err := known.Load(ctx, r.Script)
 		if err != nil {
 			return failure(err)
 		}
@@ -117,10 +117,10 @@ func script(known texts, request resp.Request) resp.Reply {
 }
 
 // find is the script that a client means, and whether it must not write.
-func find(known texts, r resp.Eval) (script *lua.Script, readOnly bool, err error) {
+func find(ctx context.Context, known texts, r resp.Eval) (script *lua.Script, readOnly bool, err error) {
 	if !r.ByDigest {
-		script, err = known.Load(r.Script)
-	} else if known, ok := known.Get(r.Script); ok {
+		script, err = known.Load(ctx, r.Script)
+	} else if known, ok := known.Get(ctx, r.Script); ok {
 		script = known
 	} else {
 		err = resp.ErrNoScript
@@ -135,14 +135,17 @@ func find(known texts, r resp.Eval) (script *lua.Script, readOnly bool, err erro
 }
 
 // prepare loads the text of an EVAL that is about to run, so that an EVALSHA sent
-// right behind it finds the script, although both run side by side. It tells whether
-// there is a script to run: one whose text comes later was not there, whatever runs first.
-func (x *scripts) prepare(r resp.Eval) bool {
-	if r.ByDigest {
-		return x.cache.Exists(r.Script)
+// right behind it finds the script, although both run side by side. The error says that
+// there is no script to run: one whose text comes later was not there, whatever runs first.
+func (x *scripts) prepare(ctx context.Context, r resp.Eval) error {
+	if !r.ByDigest {
+		_, err := x.cache.Load(ctx, r.Script)
+		return err
 	}
-	_, _ = x.cache.Load(r.Script) // the run itself gives the error
-	return true
+	if !x.cache.Exists(r.Script) {
+		return resp.ErrNoScript
+	}
+	return nil
 }
 
 // A due is a context with a deadline of which only those know who ask for it. It needs no
@@ -170,7 +173,7 @@ func (s *Server) answered(ctx context.Context) context.Context {
 // eval runs a client's script as a transaction.
 func (s *Server) eval(ctx context.Context, r resp.Eval) answer {
 	ctx = s.answered(ctx)
-	script, readOnly, err := find(s.scripts.cache, r)
+	script, readOnly, err := find(ctx, s.scripts.cache, r)
 	if err != nil {
 		return plain(s.failure(err))
 	}
@@ -201,7 +204,7 @@ func (s *Server) eval(ctx context.Context, r resp.Eval) answer {
 
 // runScript runs a script as one step of an EXEC.
 func (s *Server) runScript(ctx context.Context, v *quorum.View, known texts, r resp.Eval) (resp.Reply, error) {
-	script, readOnly, err := find(known, r)
+	script, readOnly, err := find(ctx, known, r)
 	if err != nil {
 		return failure(err), nil
 	}
@@ -254,6 +257,8 @@ func (h *host) inScript(args []string, checked resp.Info, err error) (resp.Reply
 		return h.publish(args), nil
 	case info.Family == resp.Refused || checked.Family == resp.Refused:
 		return nil, err
+	case len(args) > 1 && err == error(resp.UnknownSubcommand(info.Name, args[1])):
+		return resp.ErrUnknownInScript, nil
 	case err == error(resp.WrongArity(info.Name)), err == error(resp.WrongArity(checked.Name)):
 		return resp.ErrArityInScript, nil
 	}

@@ -120,6 +120,23 @@ func TestScriptsRunInTheProxyAndNeverOnABackend(t *testing.T) {
 	}
 }
 
+// Redis has words of its own for it in scripts, for subcommands as well.
+func TestWrongCallsInScriptsAreRefusedAsInRedis(t *testing.T) {
+	w := newWorld(t)
+	c, redis := w.client(), w.backends[0]
+	for _, call := range []string{
+		"'get'", "'nosuch'", "'script'", "'script', 'load'", "'SCRIPT', 'EXISTS'", "'script', 'load', 'x'", "'script', 'nosuch'",
+		"'client', 'kill'", "'client', 'id', 'x'", "'client', 'nosuch'", "'ping', 'a', 'b'",
+	} {
+		text := "return redis.call(" + call + ")"
+		want, err := redis.Do("EVAL", text, "0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.want(want, "EVAL", text, "0")
+	}
+}
+
 func TestScriptThatIsEndedWritesNothing(t *testing.T) {
 	w := newWorld(t)
 	c := w.client()

@@ -99,8 +99,10 @@ func (c *session) dispatch(ctx context.Context, args []string, run func(keys []s
 	if run == nil {
 		return c.s.execute(ctx, c, request)
 	}
-	if r, ok := request.(resp.Eval); ok && !c.s.scripts.prepare(r) {
-		return plain(resp.ErrNoScript)
+	if r, ok := request.(resp.Eval); ok {
+		if err := c.s.scripts.prepare(c.s.answered(ctx), r); err != nil {
+			return plain(failure(err))
+		}
 	}
 	run(resp.Keys(args), func() answer { return c.s.execute(ctx, c, request) })
 	return answer{}

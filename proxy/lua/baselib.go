@@ -84,7 +84,11 @@ func baseXPCall(c call) int {
 	value := c.L.Get(1)
 	c.L.SetTop(0)
 	c.push(handler, value)
-	c.L.Call(1, 1)
+	if _, ok := handler.(*gl.LFunction); !ok || !c.protect(c.L) {
+		c.L.SetTop(0)
+		c.push(gl.LString("error in error handling"))
+	}
+	c.L.SetTop(1)
 	c.L.Insert(gl.LFalse, 1)
 	return 2
 }

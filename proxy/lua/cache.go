@@ -2,9 +2,12 @@ package lua
 
 import (
 	"container/list"
+	"context"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"redlockproxy/resp"
 )
 
 // A Cache keeps compiled scripts by their digest, for EVALSHA, and shares idle
@@ -22,7 +25,24 @@ type Cache struct {
 	scripts    map[string]*list.Element // by digest; the values are *kept
 	recent     *list.List               // most recently used first
 	bytes      int                      // of all texts
+	refused    map[string]error         // by digest: long texts that are no scripts
 }
+
+// Texts of up to atOnce bytes are compiled as they come: most lock scripts are no longer.
+// That takes a millisecond or so, and up to a second for the longest texts: clients that
+// send ever new ones would keep all processors from the votes, so those take turns with
+// the heavy runs.
+const atOnce = 1 << 10
+
+// maxRefused and maxRefusal bound what is known of texts that are no scripts: how many
+// there are, and the bytes of the error of each. A client that sends one again and again
+// is not to have it compiled each time.
+const (
+	maxRefused = 256
+	maxRefusal = 512
+)
+
+const errNoTurn = resp.Error("ERR Script stopped: it needs a turn to be compiled, and other scripts had it all the time")
 
 // A kept script is known when a client may ask for it by its digest. One that is not was
 // compiled for a transaction that has not happened yet, and perhaps never does.
@@ -40,6 +60,7 @@ func NewCache(maxScripts, maxBytes int, limits Limits) *Cache {
 		idle:     newPool(),
 		scripts:  map[string]*list.Element{},
 		recent:   list.New(),
+		refused:  map[string]error{},
 	}
 	c.Change(maxScripts, limits)
 	return c
@@ -56,32 +77,63 @@ func (c *Cache) Change(maxScripts int, limits Limits) {
 	c.shrink()
 }
 
-// Load returns the script of a text, compiling it if it is not there, and makes it known;
-// errors are those of Compile. A text longer than the whole cache is compiled but not kept.
-func (c *Cache) Load(text string) (*Script, error) { return c.load(text, true) }
+// Load returns the script of a text, compiling it if it is not there, and makes it known.
+// Errors are those of Compile, and one for a long text that got no turn to be compiled
+// before ctx ended. A text longer than the whole cache is compiled but not kept.
+func (c *Cache) Load(ctx context.Context, text string) (*Script, error) {
+	return c.load(ctx, text, true)
+}
 
-func (c *Cache) load(text string, known bool) (*Script, error) {
-	if s, ok := c.find(Digest(text), known); ok {
-		return s, nil
+func (c *Cache) load(ctx context.Context, text string, known bool) (*Script, error) {
+	digest := Digest(text)
+	if s, err := c.find(digest, known); s != nil || err != nil {
+		return s, err
 	}
-	// Compiled without the lock: a long text must not hold up other clients. Two
-	// that load one text at the same time both compile it, and one result stays.
+	// One that is too long is refused as soon as it is looked at.
+	long := len(text) > atOnce && len(text) <= c.limits.Load().MaxSource
+	if long {
+		if !enter(ctx, c.idle.turns) {
+			return nil, errNoTurn
+		}
+		defer c.idle.turns.Leave()
+		c.idle.turns.Rest()
+		if s, err := c.find(digest, known); s != nil || err != nil {
+			return s, err // another client had the same text
+		}
+	}
+	// Compiled without the lock: a text must not hold up other clients. Two that load one
+	// short text at the same time both compile it, and one result stays.
 	s, err := compile(text, &c.limits, c.idle)
 	if err != nil {
+		if long {
+			c.refuse(digest, err)
+		}
 		return nil, err
 	}
 	return c.add(s, known), nil
 }
 
-// find is the script of a digest, known or not. From now on it is known, if that is asked.
-func (c *Cache) find(digest string, known bool) (*Script, bool) {
+// find is the script of a digest, known or not, or why its text is none; nil and nil if
+// neither is there. From now on it is known, if that is asked.
+func (c *Cache) find(digest string, known bool) (*Script, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.scripts[digest]
-	if !ok {
-		return nil, false
+	if e, ok := c.scripts[digest]; ok {
+		return c.use(e, known), nil
 	}
-	return c.use(e, known), true
+	return nil, c.refused[digest]
+}
+
+func (c *Cache) refuse(digest string, err error) {
+	if len(err.Error()) > maxRefusal {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.refused) >= maxRefused {
+		clear(c.refused) // each costs one more turn
+	}
+	c.refused[digest] = err
 }
 
 // use must be called with mu held.
@@ -117,7 +169,7 @@ func (c *Cache) shrink() {
 }
 
 // Get returns the known script of a digest, in any case of letters.
-func (c *Cache) Get(digest string) (*Script, bool) {
+func (c *Cache) Get(_ context.Context, digest string) (*Script, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.scripts[strings.ToLower(digest)]

@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -8,9 +9,11 @@ import (
 )
 
 // load is from a Cache or a Draft.
-func load(t *testing.T, from interface{ Load(string) (*Script, error) }, text string) *Script {
+func load(t *testing.T, from interface {
+	Load(context.Context, string) (*Script, error)
+}, text string) *Script {
 	t.Helper()
-	s, err := from.Load(text)
+	s, err := from.Load(t.Context(), text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +24,7 @@ func TestLoadedScriptIsFoundByItsDigestInAnyCase(t *testing.T) {
 	c := NewCache(10, 1000, Limits{})
 	s := load(t, c, "return 1")
 	for _, digest := range []string{s.Digest(), strings.ToUpper(s.Digest())} {
-		if got, ok := c.Get(digest); !ok || got != s {
+		if got, ok := c.Get(t.Context(), digest); !ok || got != s {
 			t.Errorf("Get(%s) = %v, %v", digest, got, ok)
 		}
 		if !c.Exists(digest) {
@@ -31,7 +34,7 @@ func TestLoadedScriptIsFoundByItsDigestInAnyCase(t *testing.T) {
 	if again := load(t, c, "return 1"); again != s {
 		t.Error("loading a text again compiles it again")
 	}
-	if _, ok := c.Get("no such digest"); ok || c.Exists("") {
+	if _, ok := c.Get(t.Context(), "no such digest"); ok || c.Exists("") {
 		t.Error("found what is not there")
 	}
 	c.Flush()
@@ -47,7 +50,7 @@ func TestLoadedScriptIsFoundByItsDigestInAnyCase(t *testing.T) {
 func TestFullCacheForgetsTheLeastRecentlyUsed(t *testing.T) {
 	c := NewCache(2, 1000, Limits{})
 	a, b := load(t, c, "return 'a'"), load(t, c, "return 'b'")
-	c.Get(a.Digest())
+	c.Get(t.Context(), a.Digest())
 	load(t, c, "return 'c'")
 	if !c.Exists(a.Digest()) || c.Exists(b.Digest()) || c.Len() != 2 {
 		t.Error("the wrong script was forgotten")
@@ -70,7 +73,7 @@ func TestCacheKeepsWithinItsBytes(t *testing.T) {
 
 func TestBadScriptIsNotKept(t *testing.T) {
 	c := NewCache(10, 1000, Limits{})
-	if _, err := c.Load("this is not lua"); err == nil || c.Len() != 0 {
+	if _, err := c.Load(t.Context(), "this is not lua"); err == nil || c.Len() != 0 {
 		t.Errorf("error %v, %d scripts", err, c.Len())
 	}
 }
@@ -82,11 +85,11 @@ func TestCacheIsSafeForManyClients(t *testing.T) {
 		wg.Go(func() {
 			for j := range 100 {
 				text := fmt.Sprintf("return %d", (i*j)%12)
-				s, err := c.Load(text)
+				s, err := c.Load(t.Context(), text)
 				if err != nil || s.Digest() != Digest(text) {
 					t.Errorf("%v, %v", s, err)
 				}
-				c.Get(s.Digest())
+				c.Get(t.Context(), s.Digest())
 				c.Exists(s.Digest())
 				if j == 50 {
 					c.Flush()
@@ -119,7 +122,7 @@ func TestChangedLimitsHoldForScriptsThatAreLoaded(t *testing.T) {
 	if c.Exists(loop.Digest()) || c.Len() != 2 {
 		t.Errorf("%d scripts are kept, the oldest %t", c.Len(), c.Exists(loop.Digest()))
 	}
-	if _, err := c.Load("return 'more than twenty bytes'"); err == nil {
+	if _, err := c.Load(t.Context(), "return 'more than twenty bytes'"); err == nil {
 		t.Error("a text that is too long by now is compiled")
 	}
 	c.Change(2, Limits{MaxSteps: 1_000_000})

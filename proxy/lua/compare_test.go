@@ -61,6 +61,20 @@ func TestScriptsGiveTheRepliesOfRedis(t *testing.T) {
 	}
 }
 
+// Redis is asked as well, since lines of testdata cannot hold a carriage return.
+func TestCommentsThatAreNotLongEndWithTheirLine(t *testing.T) {
+	r := startRedis(t)
+	for _, text := range []string{
+		"--[==== x ====\rreturn 1", "--[=\r\nreturn 1", "return 'a\\\r\n--[=b'", "return 'a\\\n\r--[=b' --[=", "return 'a\\\r--[=b' --[= '",
+		"--[=", "return 1 --[=\\", "return '--[=\\", "--[=\n'", "return [=", "--[=\n[=[",
+	} {
+		want := theirs(t, r, text, nil, nil)
+		if got := ours(t, text, nil, nil, newMapHost()); got != want && (got[0] != '-' || want[0] != '-') {
+			t.Errorf("%q\n  redis %s\n  here  %s", text, want, got)
+		}
+	}
+}
+
 // The file of differences is what the documentation points to, so both sides of it
 // have to be true.
 func TestDifferencesFromRedisAreAsListed(t *testing.T) {

@@ -93,7 +93,7 @@ func translate(text, name string, maxSource int) (c *chunk, err error) {
 			c, err = nil, fmt.Errorf("%s:1: the text cannot be compiled", name)
 		}
 	}()
-	tree, err := parse.Parse(strings.NewReader(text), name)
+	tree, err := parse.Parse(strings.NewReader(shortComments(text)), name)
 	if err != nil {
 		return nil, syntaxError(err, name, text)
 	}

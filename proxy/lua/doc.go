@@ -4,7 +4,7 @@
 // connections, quorums or backends.
 //
 //	cache := lua.NewCache(1000, 4<<20, lua.Limits{})
-//	script, err := cache.Load(text)             // or cache.Get(digest)
+//	script, err := cache.Load(ctx, text)        // or cache.Get(ctx, digest)
 //	reply, err := script.Run(ctx, keys, args, host)
 //
 // A Draft is the cache as a transaction has it, which happens later or never.
@@ -62,7 +62,8 @@
 //   - Replies: nested 128 deep; each value costs steps and memory, so tables that
 //     contain one another many times end too.
 //   - Texts: Limits.MaxSource, 200 levels of nesting, 4096 different constants:
-//     compiling takes under a second in the worst case.
+//     compiling takes under a second in the worst case. Texts of more than 1 KiB wait for
+//     the turn of the heavy runs, and those that are no scripts are known for a while.
 //
 // Some statements are rewritten before they are compiled, because gopher-lua
 // compiles them wrongly (rewrite.go).

@@ -1,6 +1,9 @@
 package lua
 
-import "strings"
+import (
+	"context"
+	"strings"
+)
 
 // A Draft is a Cache as a transaction finds and leaves it. What the transaction loads and
 // flushes is seen by its own later steps alone, until Keep puts it into the Cache: it may
@@ -18,8 +21,8 @@ type Draft struct {
 func (c *Cache) Draft() *Draft { return &Draft{cache: c} }
 
 // Load is Cache.Load for the steps to come.
-func (d *Draft) Load(text string) (*Script, error) {
-	s, err := d.cache.load(text, false)
+func (d *Draft) Load(ctx context.Context, text string) (*Script, error) {
+	s, err := d.cache.load(ctx, text, false)
 	if err != nil {
 		return nil, err
 	}
@@ -33,16 +36,16 @@ func (d *Draft) Load(text string) (*Script, error) {
 	return s, nil
 }
 
-// Get is Cache.Get as of this step.
-func (d *Draft) Get(digest string) (*Script, bool) {
+// Get is Cache.Get as of this step. It compiles a text anew that the Cache forgot.
+func (d *Draft) Get(ctx context.Context, digest string) (*Script, bool) {
 	if i, ok := d.at[strings.ToLower(digest)]; ok {
-		s, err := d.cache.load(d.loaded[i], false)
+		s, err := d.cache.load(ctx, d.loaded[i], false)
 		return s, err == nil
 	}
 	if d.flushed {
 		return nil, false
 	}
-	return d.cache.Get(digest)
+	return d.cache.Get(ctx, digest)
 }
 
 // Exists is Cache.Exists as of this step.
@@ -58,11 +61,11 @@ func (d *Draft) Flush() {
 }
 
 // Keep puts what the steps did into the Cache: the transaction has happened.
-func (d *Draft) Keep() {
+func (d *Draft) Keep(ctx context.Context) {
 	if d.flushed {
 		d.cache.Flush()
 	}
 	for _, text := range d.loaded {
-		_, _ = d.cache.Load(text) // it compiled before
+		_, _ = d.cache.Load(ctx, text) // it compiled before
 	}
 }

@@ -13,18 +13,18 @@ func TestDraftIsSeenByNobodyElseUntilItIsKept(t *testing.T) {
 	if again := load(t, c.Draft(), "return 'fresh'"); again != fresh {
 		t.Error("another run compiles the text again")
 	}
-	if _, found := c.Get(fresh.Digest()); found || c.Exists(fresh.Digest()) {
+	if _, found := c.Get(t.Context(), fresh.Digest()); found || c.Exists(fresh.Digest()) {
 		t.Error("what a transaction loads is known before it has happened")
 	}
 	d.Flush()
-	if _, found := d.Get(old.Digest()); found || d.Exists(old.Digest()) || d.Exists(fresh.Digest()) {
+	if _, found := d.Get(t.Context(), old.Digest()); found || d.Exists(old.Digest()) || d.Exists(fresh.Digest()) {
 		t.Error("the transaction knows what it flushed")
 	}
 	if !c.Exists(old.Digest()) {
 		t.Error("what a transaction flushes is forgotten before it has happened")
 	}
 	load(t, d, "return 'after'")
-	d.Keep()
+	d.Keep(t.Context())
 	for digest, want := range map[string]bool{old.Digest(): false, fresh.Digest(): false, Digest("return 'after'"): true} {
 		if c.Exists(digest) != want {
 			t.Errorf("after the transaction, %s is known: %t", digest, !want)
@@ -38,7 +38,7 @@ func TestDraftKnowsItsTextsWhateverTheCacheForgets(t *testing.T) {
 	d := c.Draft()
 	a, b := load(t, d, "return 'a'"), load(t, d, "return 'b'")
 	for _, s := range []*Script{a, b, a} {
-		got, found := d.Get(s.Digest())
+		got, found := d.Get(t.Context(), s.Digest())
 		if !found || got.Digest() != s.Digest() {
 			t.Errorf("%s: %v, %t", s.Digest(), got, found)
 		}
@@ -46,7 +46,7 @@ func TestDraftKnowsItsTextsWhateverTheCacheForgets(t *testing.T) {
 			t.Errorf("%d scripts are kept", c.Len())
 		}
 	}
-	if _, err := d.Load("return )"); err == nil {
+	if _, err := d.Load(t.Context(), "return )"); err == nil {
 		t.Error("a text that is no script was taken")
 	}
 }

@@ -90,6 +90,10 @@ func (c call) formatOne(d directive, n int) string {
 	switch d.verb {
 	case 's':
 		text := c.text(n)
+		if d.precision < 0 && len(text) >= 100 {
+			return text // Lua does not give these to C, which ends a text at its first NUL
+		}
+		text = untilNUL(text)
 		if d.precision >= 0 {
 			text = text[:min(d.precision, len(text))]
 		}
@@ -97,19 +101,21 @@ func (c call) formatOne(d directive, n int) string {
 	case 'q':
 		return quote(c.text(n))
 	case 'c':
-		return d.pad(string([]byte{byte(c.integer(n))}))
+		return untilNUL(d.pad(string([]byte{byte(c.integer(n))})))
 	case 'd', 'i':
 		return d.number("d", toInteger(c.number(n)))
-	case 'u':
-		return d.number("d", uint64(toInteger(c.number(n))))
-	case 'o', 'x', 'X':
-		return d.number(string(d.verb), uint64(toInteger(c.number(n))))
+	case 'u', 'o', 'x', 'X':
+		return d.unsigned(toUnsigned(c.number(n)))
 	}
 	f := c.number(n)
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		text := formatG(f, 6)
-		if strings.Contains(d.flags, "+") && text[0] != '-' {
+		switch {
+		case text[0] == '-':
+		case strings.Contains(d.flags, "+"):
 			text = "+" + text
+		case strings.Contains(d.flags, " "):
+			text = " " + text
 		}
 		if d.verb < 'a' {
 			text = strings.ToUpper(text)
@@ -125,8 +131,31 @@ func (c call) formatOne(d directive, n int) string {
 	return d.number(string(d.verb), f)
 }
 
+// unsigned formats as C, where such numbers have no sign, and 0 no prefix.
+func (d directive) unsigned(value uint64) string {
+	verb := strings.Replace(string(d.verb), "u", "d", 1)
+	drop := "+ "
+	if value == 0 && d.verb != 'o' {
+		drop += "#"
+	}
+	d.flags = strings.Map(func(flag rune) rune {
+		if strings.ContainsRune(drop, flag) {
+			return -1
+		}
+		return flag
+	}, d.flags)
+	zeros := strings.Contains(d.flags, "0") && !strings.Contains(d.flags, "-")
+	if zeros && strings.Contains(d.flags, "#") && verb != "o" && verb != "d" && d.precision < 0 {
+		d.precision = max(1, d.width-len("0x")) // Go's width does not count the prefix
+	}
+	return d.number(verb, value)
+}
+
 // number formats by Go's verbs, which treat numbers as C's do.
 func (d directive) number(verb string, value any) string {
+	if d.precision == 0 && (value == int64(0) || value == uint64(0)) {
+		return d.pad(d.noDigits(verb)) // Go leaves the sign out as well
+	}
 	var spec strings.Builder
 	spec.WriteByte('%')
 	flags := d.flags
@@ -141,6 +170,25 @@ func (d directive) number(verb string, value any) string {
 		spec.WriteString("." + strconv.Itoa(d.precision))
 	}
 	return fmt.Sprintf(spec.String()+verb, value)
+}
+
+// noDigits is a zero of which no digit was asked for.
+func (d directive) noDigits(verb string) string {
+	switch {
+	case verb == "o" && strings.Contains(d.flags, "#"):
+		return "0"
+	case strings.Contains(d.flags, "+"):
+		return "+"
+	case strings.Contains(d.flags, " "):
+		return " "
+	}
+	return ""
+}
+
+// untilNUL is the text as C sees it.
+func untilNUL(text string) string {
+	text, _, _ = strings.Cut(text, "\x00")
+	return text
 }
 
 // pad fills up with blanks, counting bytes.

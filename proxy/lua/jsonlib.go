@@ -1,17 +1,15 @@
 package lua
 
 import (
-	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	gl "github.com/yuin/gopher-lua"
 )
 
-// maxJSONDepth bounds nesting in both directions; cjson allows 1000.
-const maxJSONDepth = 128
+// maxJSONDepth bounds nesting in both directions, as in cjson.
+const maxJSONDepth = 1000
 
 // jsonLibrary is cjson with encode, decode and null, in cjson's default settings,
 // which cannot be changed.
@@ -53,7 +51,7 @@ func (c call) encode(out *strings.Builder, value gl.LValue, depth int) {
 		out.WriteString("null")
 	case *gl.LTable:
 		if depth >= maxJSONDepth {
-			c.raise("Cannot serialise, excessive depth (%d)", depth+1)
+			c.raise("Cannot serialise, excessive nesting (%d)", depth+1)
 		}
 		c.encodeTable(out, c.shown(x), depth+1)
 	default:
@@ -186,18 +184,16 @@ func (d *jsonReader) word(w string) bool {
 
 func (d *jsonReader) value(depth int) gl.LValue {
 	d.pay(2, 32)
-	if depth > maxJSONDepth {
-		d.raise("Found too many nested data structures (%d)", depth)
-	}
 	switch {
 	case d.take('{'):
+		d.descend(depth + 1)
 		return d.object(depth + 1)
 	case d.take('['):
+		d.descend(depth + 1)
 		return d.array(depth + 1)
 	case d.take('"'):
-		return gl.LString(d.str())
+		return gl.LString(d.str("value"))
 	}
-	rest := d.text[d.at:]
 	switch {
 	case d.word("true"):
 		return gl.LTrue
@@ -206,15 +202,28 @@ func (d *jsonReader) value(depth int) gl.LValue {
 	case d.word("null"):
 		return d.jsonNull
 	}
-	end := 0
-	for end < len(rest) && strings.IndexByte("+-.eExX0123456789abcdefABCDEF", rest[end]) >= 0 {
-		end++
+	return d.number()
+}
+
+// descend is asked behind the bracket that begins a level.
+func (d *jsonReader) descend(depth int) {
+	if depth > maxJSONDepth {
+		d.raise("Found too many nested data structures (%d) at character %d", depth, d.at)
 	}
-	f, ok := parseNumber(rest[:end])
-	if !ok {
+}
+
+// number reads what cjson takes for one: all that C's strtod does, but for a point in front.
+func (d *jsonReader) number() gl.LValue {
+	rest := d.text[d.at:]
+	if rest == "" || strings.IndexByte("+-0123456789", rest[0]) < 0 && !foldPrefix(rest, "inf") && !foldPrefix(rest, "nan") {
 		d.fail("Expected value")
 	}
-	d.at += end
+	f, size := strtod(rest)
+	if size == 0 {
+		d.broken("value", "invalid number", d.at)
+	}
+	d.pay(size/16, 0)
+	d.at += size
 	return gl.LNumber(f)
 }
 
@@ -245,7 +254,7 @@ func (d *jsonReader) object(depth int) gl.LValue {
 		if !d.take('"') {
 			d.fail("Expected object key string")
 		}
-		key := d.str()
+		key := d.str("object key string")
 		if !d.take(':') {
 			d.fail("Expected colon")
 		}
@@ -259,8 +268,8 @@ func (d *jsonReader) object(depth int) gl.LValue {
 	}
 }
 
-// str reads a string after its opening quote.
-func (d *jsonReader) str() string {
+// str reads a string after its opening quote; expected is what it is to be.
+func (d *jsonReader) str(expected string) string {
 	var out strings.Builder
 	for d.at < len(d.text) {
 		b := d.text[d.at]
@@ -272,36 +281,29 @@ func (d *jsonReader) str() string {
 		case b != '\\':
 			out.WriteByte(b)
 		case d.at < len(d.text) && d.text[d.at] == 'u':
-			out.WriteString(d.unicode())
-		case d.at < len(d.text):
-			i := strings.IndexByte(`"\/bfnrt`, d.text[d.at])
+			r, size := codePoint(d.text[d.at+1:])
+			if size == 0 {
+				d.broken(expected, "invalid unicode escape code", d.at-1)
+			}
+			out.WriteRune(r)
+			d.at += 1 + size
+		default:
+			i := -1
+			if d.at < len(d.text) {
+				i = strings.IndexByte(`"\/bfnrt`, d.text[d.at])
+			}
 			if i < 0 {
-				d.fail("Expected escape")
+				d.broken(expected, "invalid escape code", d.at-1)
 			}
 			out.WriteByte("\"\\/\b\f\n\r\t"[i])
 			d.at++
 		}
 	}
-	d.fail("Expected string end")
+	d.broken(expected, "unexpected end of string", d.at)
 	return ""
 }
 
-// unicode reads u and four digits, twice for a pair of surrogates.
-func (d *jsonReader) unicode() string {
-	size := 5
-	if end := d.at + 11; end <= len(d.text) && d.text[d.at+5] == '\\' && d.text[d.at+6] == 'u' {
-		size = 11
-	}
-	if d.at+size > len(d.text) {
-		d.fail("Expected escape")
-	}
-	for _, n := range []int{size, 5} {
-		var s string
-		if json.Unmarshal([]byte(`"\`+d.text[d.at:d.at+n]+`"`), &s) == nil && (n == 5 || utf8.RuneCountInString(s) == 1) {
-			d.at += n
-			return s
-		}
-	}
-	d.fail("Expected escape")
-	return ""
+// broken raises the error for a token that begins well; at is the fault's place.
+func (d *jsonReader) broken(expected, found string, at int) {
+	d.raise("Expected %s but found %s at character %d", expected, found, at+1)
 }

@@ -3,6 +3,7 @@ package lua
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/yuin/gopher-lua/ast"
 )
@@ -17,7 +18,10 @@ import (
 //   - "{x, [k] = f()}" also appends what f returns to the list.
 //   - "for i = 1, ARGV[1]" fails, because the limit is a string with digits.
 //
-// The first two become a block with new variables, whose names no script can
+// A comment that begins with "--[=" and has no second bracket is one line; gopher-lua
+// refuses it (shortComments).
+//
+// The first two assignments become a block with new variables, whose names no script can
 // write:
 //
 //	a, t[k] = x, y   becomes   do local o, i = t, k  local u, v = x, y  o[i] = v  a = u end
@@ -118,4 +122,74 @@ func makeNumeric(loop *ast.NumberForStmt) {
 		sum.Rhs.SetLine(loop.Line())
 		*bound = sum
 	}
+}
+
+// shortComments puts a blank in front of the bracket of each comment that begins like a
+// long one and is none.
+func shortComments(text string) string {
+	if !strings.Contains(text, "--[=") {
+		return text
+	}
+	var out strings.Builder
+	done := 0 // what of text is in out
+	for i := 0; i < len(text); {
+		switch b := text[i]; {
+		case b == '"' || b == '\'':
+			i = endOfString(text, i)
+		case b == '[':
+			i = max(i+1, endOfLong(text, i))
+		case strings.HasPrefix(text[i:], "--"):
+			i += len("--")
+			if end := endOfLong(text, i); end > 0 {
+				i = end
+				continue
+			}
+			if strings.HasPrefix(text[i:], "[=") {
+				out.WriteString(text[done:i] + " ")
+				done = i
+			}
+			if line := strings.IndexAny(text[i:], "\r\n"); line >= 0 {
+				i += line
+			} else {
+				i = len(text)
+			}
+		default:
+			i++
+		}
+	}
+	return out.String() + text[done:]
+}
+
+// endOfString is where the string that begins at i ends, or its line does.
+func endOfString(text string, i int) int {
+	quote := text[i]
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+			if pair := text[i:min(i+2, len(text))]; pair == "\r\n" || pair == "\n\r" {
+				i++
+			}
+		case quote:
+			return i + 1
+		case '\r', '\n':
+			return i
+		}
+	}
+	return len(text)
+}
+
+// endOfLong is where the long string or comment ends whose first bracket is at i, or 0 if
+// none begins there.
+func endOfLong(text string, i int) int {
+	rest := strings.TrimPrefix(text[i:], "[")
+	level := len(rest) - len(strings.TrimLeft(rest, "="))
+	if len(rest) == len(text)-i || !strings.HasPrefix(rest[level:], "[") {
+		return 0
+	}
+	closing := "]" + rest[:level] + "]"
+	if end := strings.Index(rest[level:], closing); end >= 0 {
+		return i + 1 + level + end + len(closing)
+	}
+	return len(text)
 }

@@ -142,3 +142,13 @@ func toInteger(f float64) int64 {
 	}
 	return math.MinInt64
 }
+
+// toUnsigned is what C makes of a number where it takes no sign, on the machines that
+// Redis mostly runs on.
+func toUnsigned(f float64) uint64 {
+	const half = 1 << 63
+	if f >= half {
+		return uint64(toInteger(f-half)) ^ half
+	}
+	return uint64(toInteger(f))
+}

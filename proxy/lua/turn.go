@@ -3,6 +3,8 @@ package lua
 import (
 	"context"
 	"time"
+
+	"redlockproxy/proxy/turnstile"
 )
 
 // A run is heavy from here on. Lock scripts take some hundred steps and a few
@@ -30,17 +32,21 @@ func (m *meter) heavy() bool {
 // await waits for the run's turn to be heavy. That time is not the script's.
 func (m *meter) await() {
 	m.clock()
-	ctx := m.ctx
-	if !m.until.IsZero() { // which ctx itself may not tell: see Script.Run
-		due, cancel := context.WithDeadline(ctx, m.until)
-		defer cancel()
-		ctx = due
-	}
-	m.turn = m.turns.Enter(ctx)
+	m.turn = enter(m.ctx, m.turns)
 	m.read = time.Now()
 	if !m.turn {
 		m.fail(limitError("a turn to compute for long, and other scripts had it all the time"))
 	}
+}
+
+// enter waits for a turn until ctx ends, which its Done may not tell: see Script.Run.
+func enter(ctx context.Context, turns *turnstile.Turnstile) bool {
+	if end, ends := ctx.Deadline(); ends {
+		due, cancel := context.WithDeadline(ctx, end)
+		defer cancel()
+		ctx = due
+	}
+	return turns.Enter(ctx)
 }
 
 // yield gives the turn back at the end of a run.
