@@ -42,8 +42,6 @@ const (
 	maxRefusal = 512
 )
 
-const errNoTurn = resp.Error("ERR Script stopped: it needs a turn to be compiled, and other scripts had it all the time")
-
 // A kept script is known when a client may ask for it by its digest. One that is not was
 // compiled for a transaction that has not happened yet, and perhaps never does.
 type kept struct {
@@ -78,8 +76,8 @@ func (c *Cache) Change(maxScripts int, limits Limits) {
 }
 
 // Load returns the script of a text, compiling it if it is not there, and makes it known.
-// Errors are those of Compile, and one for a long text that got no turn to be compiled
-// before ctx ended. A text longer than the whole cache is compiled but not kept.
+// Errors are those of Compile, and resp.ErrTooLate for a long text that got no turn to be
+// compiled before ctx ended. A text longer than the whole cache is compiled but not kept.
 func (c *Cache) Load(ctx context.Context, text string) (*Script, error) {
 	return c.load(ctx, text, true)
 }
@@ -93,7 +91,7 @@ func (c *Cache) load(ctx context.Context, text string, known bool) (*Script, err
 	long := len(text) > atOnce && len(text) <= c.limits.Load().MaxSource
 	if long {
 		if !enter(ctx, c.idle.turns) {
-			return nil, errNoTurn
+			return nil, resp.ErrTooLate
 		}
 		defer c.idle.turns.Leave()
 		c.idle.turns.Rest()

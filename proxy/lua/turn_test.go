@@ -67,7 +67,7 @@ func TestLongTextsAreCompiledInTurnAndShortOnesAtOnce(t *testing.T) {
 		Load(context.Context, string) (*Script, error)
 	}{c, c.Draft()} {
 		soon := quiet{t.Context(), time.Now().Add(20 * time.Millisecond)}
-		if _, err := from.Load(soon, texts["long"]); err != errNoTurn {
+		if _, err := from.Load(soon, texts["long"]); err != resp.ErrTooLate {
 			t.Errorf("a long text while another has the turn: %v", err)
 		}
 	}
