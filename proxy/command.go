@@ -61,7 +61,9 @@ func commandList(args []string) resp.Reply {
 		case "aclcat":
 			return resp.ErrFilterCategory
 		case "pattern":
-			pattern = fold(args[2])
+			if pattern = fold(args[2]); len(pattern) > resp.MaxPattern {
+				return resp.ErrPattern
+			}
 		default:
 			return resp.ErrSyntax
 		}

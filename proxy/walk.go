@@ -30,7 +30,11 @@ func (s *Server) scan(ctx context.Context, r resp.Scan) resp.Reply {
 	if !ok {
 		return resp.ErrCursor
 	}
-	keys, held, next, err := s.group.Walk(ctx, place, r.Match, r.Filter)
+	var wanted func(quorum.Key) bool
+	if r.Filter {
+		wanted = func(k quorum.Key) bool { return glob(r.Match, string(k)) }
+	}
+	keys, held, next, err := s.group.Walk(ctx, place, wanted)
 	if err != nil {
 		return s.failure(err)
 	}
@@ -40,7 +44,11 @@ func (s *Server) scan(ctx context.Context, r resp.Scan) resp.Reply {
 			names = append(names, resp.Bulk(k))
 		}
 	}
-	return resp.Array{resp.Bulk(decimal(next.Number())), names}
+	reply, err := fitting(resp.Array{resp.Bulk(decimal(next.Number())), names}, nil)
+	if err != nil {
+		return failure(err)
+	}
+	return reply
 }
 
 // typeOf is the type of what is held, as TYPE names it.
