@@ -130,13 +130,15 @@ func find(known texts, r resp.Eval) (*lua.Script, error) {
 
 // prepare loads the text of an EVAL that is about to run, so that an EVALSHA sent
 // right behind it finds the script, although both run side by side. It tells whether
-// there is a script to run: one whose text comes later was not there, whatever runs first.
-func (x *scripts) prepare(r resp.Eval) bool {
+// there is a script to run: one whose text comes later was not there, whatever runs first;
+// and whether it is confined to its keys: others wait for all before them, and all behind
+// them for those.
+func (x *scripts) prepare(r resp.Eval) (there, confined bool) {
 	if r.ByDigest {
-		return x.cache.Exists(r.Script)
+		return x.cache.Exists(r.Script), x.cache.Confined(r.Script)
 	}
-	_, _ = x.cache.Load(r.Script) // the run itself gives the error
-	return true
+	script, err := x.cache.Load(r.Script)
+	return true, err != nil || script.Confined() // the run itself gives the error
 }
 
 // A due is a context with a deadline of which only those know who ask for it. It needs no

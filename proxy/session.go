@@ -80,6 +80,9 @@ func (c *session) dispatch(ctx context.Context, args []string, run func(keys []s
 		if run != nil {
 			run(nil, nil) // it speaks of what was before it: wait for that
 		}
+		if err := resp.Reserved(args); err != "" && !c.multi.open {
+			return plain(err)
+		}
 		return c.transaction(ctx, info.Name, args)
 	}
 	request, err := resp.Parse(args)
@@ -95,10 +98,17 @@ func (c *session) dispatch(ctx context.Context, args []string, run func(keys []s
 	if run == nil {
 		return c.s.execute(ctx, c, request)
 	}
-	if r, ok := request.(resp.Eval); ok && !c.s.scripts.prepare(r) {
-		return plain(resp.ErrNoScript)
+	keys := resp.Keys(args)
+	if r, ok := request.(resp.Eval); ok {
+		there, confined := c.s.scripts.prepare(r)
+		if !there {
+			return plain(resp.ErrNoScript)
+		}
+		if !confined {
+			keys = nil
+		}
 	}
-	run(resp.Keys(args), func() answer { return c.s.execute(ctx, c, request) })
+	run(keys, func() answer { return c.s.execute(ctx, c, request) })
 	return answer{}
 }
 
