@@ -28,6 +28,15 @@ type grant struct {
 
 func plain(reply resp.Reply) answer { return answer{reply: reply} }
 
+// fitting is an error where a reply would be too long, before anything is written: then
+// nobody would hear what was done.
+func fitting(reply resp.Reply, err error) (resp.Reply, error) {
+	if err == nil && !resp.Fits(reply) {
+		return nil, resp.ErrReplySize
+	}
+	return reply, err
+}
+
 // failure puts an error of the group into a reply.
 func (s *Server) failure(err error) resp.Reply {
 	reply := failure(err)

@@ -66,8 +66,8 @@ func (c *session) client(name string, args []string) resp.Reply {
 		}
 		return resp.Bulk(c.name)
 	case "client|setname":
-		if !validName(args[2]) {
-			return resp.ErrClientName
+		if refusal := checkName(args[2], resp.ErrClientName); refusal != "" {
+			return refusal
 		}
 		c.setName(args[2])
 		return resp.OK
@@ -141,30 +141,40 @@ func (c *session) setName(name string) {
 }
 
 func (c *session) setInfo(what, value string) resp.Reply {
-	if !validName(value) {
-		return resp.ErrClientInfo(what)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	var field *string
 	switch resp.UpperASCII(what) {
 	case "LIB-NAME":
-		c.library = strings.Clone(value)
+		field = &c.library
 	case "LIB-VER":
-		c.version = strings.Clone(value)
+		field = &c.version
 	default:
 		return resp.ErrClientOption(what)
 	}
+	if refusal := checkName(value, resp.ErrClientInfo(what)); refusal != "" {
+		return refusal
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*field = strings.Clone(value)
 	return resp.OK
 }
 
-// validName tells whether Redis would take a word for a name in CLIENT LIST.
-func validName(s string) bool {
+// maxName is how many bytes the names of a connection may have, each: it keeps them as
+// long as it is there, and CLIENT LIST shows those of all.
+const maxName = 256
+
+// checkName is why a word is no name in CLIENT LIST: invalid where Redis would not take
+// it either.
+func checkName(s string, invalid resp.Error) resp.Error {
 	for i := range len(s) {
 		if s[i] < '!' || s[i] > '~' {
-			return false
+			return invalid
 		}
 	}
-	return true
+	if len(s) > maxName {
+		return resp.ErrLongName
+	}
+	return ""
 }
 
 // line is the connection's line in CLIENT LIST, with all the fields of Redis 7.0, since some

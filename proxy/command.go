@@ -61,7 +61,9 @@ func commandList(args []string) resp.Reply {
 		case "aclcat":
 			return resp.ErrFilterCategory
 		case "pattern":
-			pattern = resp.LowerASCII(args[2])
+			if pattern = resp.LowerASCII(args[2]); len(pattern) > resp.MaxPattern {
+				return resp.ErrPattern
+			}
 		default:
 			return resp.ErrSyntax
 		}

@@ -37,7 +37,8 @@
 // # Who owns what
 //
 // redcon owns a goroutine per client, which owns the client's session. Commands of a
-// pipeline run in goroutines that the session waits for. A lane owns one goroutine
+// pipeline run in goroutines that the session waits for; a script that may touch keys
+// that it does not name runs alone. A lane owns one goroutine
 // and its connection. The Server owns the lanes, and ends them after the last client
 // has gone; it owns the watch too, a goroutine that remembers how the backends were and
 // logs those that stop answering, and where there is a single backend the one that

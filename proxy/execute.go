@@ -144,7 +144,7 @@ func (s *Server) read(ctx context.Context, request resp.Request, full bool, name
 	if err != nil {
 		return plain(s.failure(err))
 	}
-	reply, err := s.engine.Apply(quorum.Known(keys, held), request)
+	reply, err := fitting(s.engine.Apply(quorum.Known(keys, held), request))
 	if err != nil {
 		return plain(s.failure(err))
 	}

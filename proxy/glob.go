@@ -5,7 +5,8 @@ import "strings"
 // glob tells whether s matches a pattern, as Redis has them: * for any bytes, ? for one,
 // [a-z] and [^a-z] for one of some, and a backslash before what is to be taken as it
 // stands. Where no match is found it goes back to the last star only, which is enough,
-// so a pattern takes no longer than its length times that of s.
+// so a pattern takes no longer than its length times that of s, and what a client sends is
+// no longer than resp.MaxPattern.
 func glob(pattern, s string) bool {
 	star, retry := -1, 0 // where to go on after the last star, and with what of s
 	p, i := 0, 0

@@ -75,7 +75,11 @@ func TestEverythingLocalWorksWithAllBackendsDown(t *testing.T) {
 	c.want(ok, "CLIENT", "SETINFO", "LIB-NAME", "lib")
 	c.want(ok, "CLIENT", "SETINFO", "lib-ver", "1.2")
 	c.wantError("ERR Unrecognized option 'FOO'", "CLIENT", "SETINFO", "FOO", "x")
+	c.wantError("ERR Unrecognized option 'FOO'", "CLIENT", "SETINFO", "FOO", "a b")
 	c.wantError("ERR lib-name cannot contain", "CLIENT", "SETINFO", "lib-name", "a b")
+	for _, args := range [][]string{{"CLIENT", "SETNAME"}, {"CLIENT", "SETINFO", "LIB-NAME"}, {"CLIENT", "SETINFO", "LIB-VER"}, {"HELLO", "2", "SETNAME"}} {
+		c.wantError("UNSUPPORTED a client name of more than 256 bytes", append(args, strings.Repeat("x", 257))...)
+	}
 	id, _ := c.do("CLIENT", "ID").(int64)
 	other := w.client()
 	if next, _ := other.do("CLIENT", "ID").(int64); id < 1 || next <= id {

@@ -8,10 +8,10 @@ import (
 	"redlockproxy/resp"
 )
 
-// A killing is a CLIENT KILL: which connections it is about. An empty field is about all.
+// A killing is a CLIENT KILL: which connections it is about. A zero field is about all.
 type killing struct {
 	id          int64
-	addr, laddr string
+	addr, laddr *string
 	kind        string
 	age         time.Duration
 	spareSelf   bool
@@ -20,7 +20,7 @@ type killing struct {
 // kill is CLIENT KILL, in its old form with an address and in its new one with filters.
 func (c *session) kill(args []string) resp.Reply {
 	if len(args) == 3 {
-		if c.end(killing{addr: args[2]}) == 0 {
+		if c.end(killing{addr: &args[2]}) == 0 {
 			return resp.ErrNoSuchClient
 		}
 		return resp.OK
@@ -46,9 +46,9 @@ func (k *killing) filter(name, value string) resp.Error {
 		}
 		k.id = id
 	case "ADDR":
-		k.addr = value
+		k.addr = &value
 	case "LADDR":
-		k.laddr = value
+		k.laddr = &value
 	case "TYPE":
 		kind, refusal := clientType(value)
 		if refusal != "" {
@@ -112,8 +112,14 @@ func (c *session) end(k killing) int {
 }
 
 func (c *session) meets(k killing) bool {
-	return (k.id == 0 || c.id == k.id) && (k.addr == "" || c.addr == k.addr) && (k.laddr == "" || c.conn.LocalAddr().String() == k.laddr) &&
+	return (k.id == 0 || c.id == k.id) && isAt(k.addr, c.addr) && isAt(k.laddr, c.conn.LocalAddr().String()) &&
 		(k.kind == "" || c.kind() == k.kind) && (k.age == 0 || time.Since(c.since) >= k.age)
+}
+
+// isAt tells whether an address is the one that is wanted. None is nobody's, also where
+// clients of a Unix socket have none.
+func isAt(wanted *string, addr string) bool {
+	return wanted == nil || *wanted == addr && addr != ""
 }
 
 // kind is the client's type, as CLIENT LIST and CLIENT KILL take it.

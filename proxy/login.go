@@ -68,8 +68,8 @@ func (c *session) hello(args []string) resp.Reply {
 			i += 3
 		case word == "SETNAME" && left >= 1:
 			named, clientName = true, args[i+1]
-			if !validName(clientName) {
-				return resp.ErrClientName
+			if refusal := checkName(clientName, resp.ErrClientName); refusal != "" {
+				return refusal
 			}
 			i += 2
 		default:

@@ -194,6 +194,9 @@ func (c *session) exec(ctx context.Context) answer {
 		for i, q := range m.queued {
 			if q.request == nil && q.refused == nil {
 				replies[i] = c.localInMulti(q)
+				if !resp.Fits(replies) { // what was written stays, and is told
+					replies[i] = resp.ErrReplySize
+				}
 			}
 		}
 		return replies
@@ -233,7 +236,8 @@ func (c *session) exec(ctx context.Context) answer {
 			}
 			replies = append(replies, reply)
 		}
-		return nil
+		_, err := fitting(replies, nil)
+		return err
 	}, finish)
 	return a
 }

@@ -94,6 +94,13 @@ func TestTransactionsKeepTheRulesOfRedis(t *testing.T) {
 
 // TestWhatTheProxyAnswersItselfInATransactionHappensOnceAndOnlyWithIt has commands that
 // can be seen to have been carried out.
+func TestReservedKeyCanNotBeWatched(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	c.wantError("UNSUPPORTED the key ~redlock-proxy:marker", "WATCH", "a", "~redlock-proxy:marker")
+	c.want(ok, "WATCH", "a")
+}
+
 func TestWhatTheProxyAnswersItselfInATransactionHappensOnceAndOnlyWithIt(t *testing.T) {
 	w := newWorld(t)
 	c, other := w.client(), w.client()

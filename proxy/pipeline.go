@@ -9,7 +9,8 @@ import (
 
 // A pipeline is what a client sent together. Commands that name different keys run
 // side by side; one whose key is in flight on this connection waits for that one, and
-// one that names no key, or the connection's own transaction, waits for all. Replies
+// one that names no key, a script that may touch others than it names, or the
+// connection's own transaction, waits for all, and all behind it for that. Replies
 // go out in the order of the commands, as soon as they are ready.
 type pipeline struct {
 	c   *session

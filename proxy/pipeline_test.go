@@ -296,3 +296,60 @@ func TestTransactionIsBounded(t *testing.T) {
 	c.want([]any{ok}, "EXEC")
 	c.want("x", "GET", "3")
 }
+
+// A script may touch keys that it does not name, in both directions of time.
+func TestScriptsThatTouchOtherKeysKeepTheirPlaceInAPipeline(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	for i := range 50 {
+		n := fmt.Sprint(i)
+		c.sendAll([]string{"SET", "a", n}, []string{"EVAL", "return redis.call('get','a')", "1", "b"},
+			[]string{"EVAL", "return redis.call('set','a',ARGV[1])", "1", "b", "x" + n}, []string{"GET", "a"})
+		for _, want := range []any{ok, n, ok, "x" + n} {
+			c.want2(want)
+		}
+	}
+}
+
+func TestReleasesOfDifferentKeysRunSideBySide(t *testing.T) {
+	w := newRelayedWorld(t)
+	const n, slow = 40, 40 * time.Millisecond
+	c := w.client()
+	var commands [][]string
+	for i := range n {
+		c.want(ok, "SET", fmt.Sprint("k", i), "t", "NX", "PX", "60000")
+		commands = append(commands, []string{"EVAL", release, "1", fmt.Sprint("k", i), "t"})
+	}
+	for _, r := range w.relays {
+		r.Delay(slow, redistest.Replies)
+	}
+	start := time.Now()
+	c.sendAll(commands...)
+	for range n {
+		c.want2(int64(1))
+	}
+	if took := time.Since(start); took < slow || took > n*slow/3 {
+		t.Errorf("%d releases took %s", n, took)
+	}
+}
+
+func TestReplyThatIsTooLongIsRefusedBeforeAnythingIsWritten(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	const refusal = "UNSUPPORTED a reply of more than 64 MB"
+	c.want(ok, "SET", "k", strings.Repeat("x", 900_000))
+	many := []string{"MGET"}
+	for range 100 {
+		many = append(many, "k")
+	}
+	c.wantError(refusal, many...)
+	if list, isArray := c.do(many[:50]...).([]any); !isArray || len(list) != 49 {
+		t.Errorf("%.100s", render(list))
+	}
+	c.want(ok, "MULTI")
+	c.want(queued, "SET", "lock", "t", "NX", "PX", "60000")
+	c.want(queued, many...)
+	c.wantError(refusal, "EXEC")
+	w.gone("lock")
+	c.want(ok, "SET", "lock", "t", "NX", "PX", "60000")
+}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"redlockproxy/proxy/redistest"
 )
 
 // page is one reply to SCAN.
@@ -100,6 +102,33 @@ func TestScanGoesOnAtAnyProxy(t *testing.T) {
 	if len(found) != keys || steps < 4 {
 		t.Errorf("%d keys of %d in %d steps", len(found), keys, steps)
 	}
+}
+
+// A pattern can take time that grows with its length times that of each name.
+func TestPatternsAreBoundedAndNoWorkOfBackends(t *testing.T) {
+	w := newWorld(t)
+	c := w.client()
+	name := strings.Repeat("a", 50_000)
+	c.want(ok, "SET", name, "v")
+	var monitors []*redistest.Monitor
+	for _, s := range w.backends {
+		monitors = append(monitors, s.Monitor())
+	}
+	stars := strings.Repeat("*a", 127)
+	for pattern, want := range map[string]int{stars + "*b": 0, stars + "*": 1} {
+		if cursor, keys := c.page("SCAN", "0", "MATCH", pattern); cursor != "0" || len(keys) != want {
+			t.Errorf("%.10s: %s, %d keys, wanted %d", pattern, cursor, len(keys), want)
+		}
+	}
+	for _, m := range monitors {
+		if m.Count("SCAN", "MATCH") > 0 {
+			t.Error("a backend got a pattern")
+		}
+	}
+	long := strings.Repeat("x", 257)
+	c.wantError("UNSUPPORTED a pattern of more than 256 bytes", "SCAN", "0", "MATCH", long)
+	c.wantError("UNSUPPORTED a pattern of more than 256 bytes", "COMMAND", "LIST", "FILTERBY", "PATTERN", "*["+long)
+	c.want([]any{}, "CONFIG", "GET", "*["+long)
 }
 
 func TestScanHasNoPlaceInsideATransactionOrScript(t *testing.T) {

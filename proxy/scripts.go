@@ -135,17 +135,20 @@ func find(ctx context.Context, known texts, r resp.Eval) (script *lua.Script, re
 }
 
 // prepare loads the text of an EVAL that is about to run, so that an EVALSHA sent
-// right behind it finds the script, although both run side by side. The error says that
-// there is no script to run: one whose text comes later was not there, whatever runs first.
-func (x *scripts) prepare(ctx context.Context, r resp.Eval) error {
+// right behind it finds the script, although both run side by side. It tells whether the
+// script is confined to its keys: others wait for all before them, and all behind them for
+// those. The error says that there is no script to run: one whose text comes later was not
+// there, whatever runs first.
+func (x *scripts) prepare(ctx context.Context, r resp.Eval) (confined bool, err error) {
 	if !r.ByDigest {
-		_, err := x.cache.Load(ctx, r.Script)
-		return err
+		script, err := x.cache.Load(ctx, r.Script)
+		return err == nil && script.Confined(), err
 	}
-	if !x.cache.Exists(r.Script) {
-		return resp.ErrNoScript
+	script, ok := x.cache.Get(ctx, r.Script)
+	if !ok {
+		return false, resp.ErrNoScript
 	}
-	return nil
+	return script.Confined(), nil
 }
 
 // A due is a context with a deadline of which only those know who ask for it. It needs no

@@ -84,6 +84,9 @@ func (c *session) dispatch(ctx context.Context, args []string, run func(keys []s
 		if run != nil {
 			run(nil, nil) // it speaks of what was before it: wait for that
 		}
+		if err := resp.Reserved(args); err != "" && !c.multi.open {
+			return plain(err)
+		}
 		return c.transaction(ctx, info.Name, args)
 	}
 	request, err := resp.Parse(args)
@@ -99,12 +102,17 @@ func (c *session) dispatch(ctx context.Context, args []string, run func(keys []s
 	if run == nil {
 		return c.s.execute(ctx, c, request)
 	}
+	keys := resp.Keys(args)
 	if r, ok := request.(resp.Eval); ok {
-		if err := c.s.scripts.prepare(c.s.answered(ctx), r); err != nil {
+		confined, err := c.s.scripts.prepare(c.s.answered(ctx), r)
+		if err != nil {
 			return plain(failure(err))
 		}
+		if !confined {
+			keys = nil
+		}
 	}
-	run(resp.Keys(args), func() answer { return c.s.execute(ctx, c, request) })
+	run(keys, func() answer { return c.s.execute(ctx, c, request) })
 	return answer{}
 }
 

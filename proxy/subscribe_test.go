@@ -89,6 +89,9 @@ func TestClientsAreKilledByWhatTheyAre(t *testing.T) {
 		return before
 	}
 	first, second, third, fourth := w.client(), w.client(), w.client(), w.client()
+	c.wantError("ERR No such client", "CLIENT", "KILL", "")
+	c.want(int64(0), "CLIENT", "KILL", "ADDR", "")
+	c.want(int64(0), "CLIENT", "KILL", "LADDR", "", "SKIPME", "no")
 	c.want(int64(1), "CLIENT", "KILL", "ID", id(first), "ADDR", addr(first), "USER", "default")
 	first.wantClosed()
 	c.want(int64(0), "CLIENT", "KILL", "ID", id(second), "ADDR", addr(third))

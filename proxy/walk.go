@@ -31,7 +31,11 @@ func (s *Server) scan(ctx context.Context, r resp.Scan) resp.Reply {
 	if !ok {
 		return resp.ErrCursor
 	}
-	keys, held, next, err := s.group.Walk(ctx, place, r.Match, r.Filter)
+	var wanted func(quorum.Key) bool
+	if r.Filter {
+		wanted = func(k quorum.Key) bool { return glob(r.Match, string(k)) }
+	}
+	keys, held, next, err := s.group.Walk(ctx, place, wanted)
 	if err != nil {
 		return s.failure(err)
 	}
@@ -41,7 +45,11 @@ func (s *Server) scan(ctx context.Context, r resp.Scan) resp.Reply {
 			names = append(names, resp.Bulk(k))
 		}
 	}
-	return resp.Array{resp.Bulk(strconv.FormatUint(next.Number(), 10)), names}
+	reply, err := fitting(resp.Array{resp.Bulk(strconv.FormatUint(next.Number(), 10)), names}, nil)
+	if err != nil {
+		return failure(err)
+	}
+	return reply
 }
 
 // typeOf is the type of what is held, as TYPE names it.

@@ -74,14 +74,13 @@ type Read struct {
 }
 
 // Walk goes through the names of the keys: from Cursor on (0: from the start) it looks
-// at about Count keys. Granted with the names in Keys, those that match Match if
-// Filter is set, and with the cursor to go on from in Next, 0 at the end. A key that
-// exists all the time is named at least once, perhaps more often. With Count 0 nothing
-// is named, and Number is how many keys the backend holds.
+// at about Count keys. Granted with the names in Keys, and with the cursor to go on from
+// in Next, 0 at the end. A key that exists all the time is named at least once, perhaps
+// more often. With Count 0 nothing is named, and Number is how many keys the backend
+// holds. A client's pattern is never a backend's work: that could stop a Redis for long,
+// and the walk would hand it on to the next.
 type Walk struct {
 	Cursor uint64
-	Match  string // a glob pattern as Redis reads it
-	Filter bool
 	Count  int
 }
 

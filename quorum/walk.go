@@ -68,7 +68,7 @@ const (
 	// without anybody noticing that it did nothing else.
 	walkPart = 200
 
-	// walkRequests bounds the requests of one step, when the pattern fits few keys.
+	// walkRequests bounds the requests of one step, when few of the keys are wanted.
 	walkRequests = 64
 )
 
@@ -76,12 +76,12 @@ const (
 // names that it found, what a majority holds under each, and the place to go on from,
 // the zero Place at the end. A key that a majority holds from the first step to the last
 // comes at least once; one that a majority surely does not hold does not come. The
-// holdings are for their Kind and Type; their values may be shortened. With filter only
-// names that match come. The error is an *UnavailableError if too many backends can't be
+// holdings are for their Kind and Type; their values may be shortened. Only
+// names that wanted is true of come; nil wants all. The error is an *UnavailableError if too many backends can't be
 // gone through.
-func (g *Group) Walk(ctx context.Context, p Place, match string, filter bool) (keys []Key, held []Holding, next Place, err error) {
+func (g *Group) Walk(ctx context.Context, p Place, wanted func(Key) bool) (keys []Key, held []Holding, next Place, err error) {
 	in := within(ctx, g.cfg.AnswerWithin)
-	names, next, err := g.names(in, p, Walk{Match: match, Filter: filter, Count: walkPart})
+	names, next, err := g.names(in, p, wanted)
 	if err != nil || len(names) == 0 {
 		return nil, nil, next, err
 	}
@@ -113,9 +113,9 @@ func allDecided(keys []Key) func(*round) bool {
 
 // names goes on with a walk until it has gathered enough names, until there is no time
 // for more, or to the end.
-func (g *Group) names(ctx limited, p Place, op Walk) (names []Key, next Place, err error) {
+func (g *Group) names(ctx limited, p Place, wanted func(Key) bool) (names []Key, next Place, err error) {
 	seen := make(map[Key]bool)
-	bytes := 0
+	bytes := 0 // of all names, also those that are not wanted: they take time too
 	for i := range walkRequests {
 		if g.walked(p) {
 			return names, Place{}, nil
@@ -123,8 +123,7 @@ func (g *Group) names(ctx limited, p Place, op Walk) (names []Key, next Place, e
 		if i > 0 && (len(names) >= walkKeys || bytes >= walkBytes || !g.timeFor(ctx)) {
 			return names, p, nil
 		}
-		op.Cursor = p.Cursor
-		answer := g.ask(ctx, p.Backend, op)
+		answer := g.ask(ctx, p.Backend, Walk{Cursor: p.Cursor, Count: walkPart})
 		if answer.Vote != Granted || answer.Next > maxCursor {
 			if i > 0 && ctx.Err() != nil {
 				return names, p, nil
@@ -136,10 +135,16 @@ func (g *Group) names(ctx limited, p Place, op Walk) (names []Key, next Place, e
 			continue
 		}
 		for _, k := range answer.Keys {
-			if !seen[k] && k != MarkerKey {
-				seen[k] = true
+			if time.Now().After(ctx.end) { // long names can take wanted long
+				return nil, Place{}, unavailable(Tally{N: g.N(), Granted: p.Backend - p.missed(), Failed: p.missed()})
+			}
+			if seen[k] || k == MarkerKey {
+				continue
+			}
+			seen[k] = true
+			bytes += len(k)
+			if wanted == nil || wanted(k) {
 				names = append(names, k)
-				bytes += len(k)
 			}
 		}
 		if p.Cursor = answer.Next; p.Cursor == 0 {

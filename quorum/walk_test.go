@@ -23,7 +23,7 @@ func walkAll(t *testing.T, g *quorum.Group, between func()) (map[quorum.Key]int,
 		if !ok {
 			t.Fatalf("%d is no place", number)
 		}
-		keys, held, next, err := g.Walk(context.Background(), p, "", false)
+		keys, held, next, err := g.Walk(context.Background(), p, nil)
 		if err != nil {
 			return found, err
 		}
@@ -136,7 +136,7 @@ func TestWalkPastASilentBackendIsAnsweredInTime(t *testing.T) {
 		r.fakes[0].SetMode(quorumtest.Silent)
 		for p := (quorum.Place{}); ; {
 			begun := time.Now()
-			_, _, next, err := r.Walk(context.Background(), p, "", false)
+			_, _, next, err := r.Walk(context.Background(), p, nil)
 			if took := time.Since(begun); err != nil || took > 300*ms {
 				t.Errorf("a step took %v, %v", took, err)
 			}

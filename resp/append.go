@@ -62,6 +62,51 @@ func Append(b []byte, r Reply, p Proto) []byte {
 	panic("resp: a nil reply, or one of an unknown type")
 }
 
+// MaxReply is how many bytes one reply may have, about: far more than anything about
+// locks. A request can name one long value a thousand times, and its reply is built as a
+// whole. Scripts have less memory than that.
+const MaxReply = 64 << 20
+
+// Fits tells whether a reply has at most MaxReply bytes, about.
+func Fits(r Reply) bool { return room(MaxReply, r) >= 0 }
+
+// room is what r leaves of n bytes; below 0 it may be any number.
+func room(n int, r Reply) int {
+	const frame = 16 // of anything
+	n -= frame
+	switch r := r.(type) {
+	case Bulk:
+		return n - len(r)
+	case Verbatim:
+		return n - len(r)
+	case Status:
+		return n - len(r)
+	case Error:
+		return n - len(r)
+	case Array:
+		return roomOfAll(n, r)
+	case Map:
+		return roomOfAll(n, r)
+	case Unordered:
+		return roomOfAll(n, r)
+	case Several:
+		return roomOfAll(n, r)
+	case Push:
+		return roomOfAll(n, r)
+	}
+	return n
+}
+
+func roomOfAll(n int, rs []Reply) int {
+	for _, r := range rs {
+		if n < 0 {
+			break
+		}
+		n = room(n, r)
+	}
+	return n
+}
+
 // verbatimKind says that a verbatim string is plain text; it counts towards the
 // announced length.
 const verbatimKind = "txt:"

@@ -62,6 +62,9 @@
 //     so that no sum of two times can overflow.
 //   - INCRBY needs an increment above zero: fencing numbers only rise.
 //   - A refused command is refused before its arguments are counted.
+//   - WAIT and WAITAOF are unknown commands: clients drop them quietly on that text and
+//     on no other. MEMORY is refused.
+//   - A pattern has at most MaxPattern bytes, a reply at most MaxReply.
 //   - SCAN and DBSIZE have no place inside MULTI or a script: they speak of all keys,
 //     which no single step on the backends can confirm. SUBSCRIBE has none in MULTI.
 //   - WATCH compares what a key holds at EXEC with what it held then. It does not

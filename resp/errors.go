@@ -242,6 +242,9 @@ const (
 	ErrMaxAge         = Error("ERR maxage is not an integer or out of range")
 	ErrReplyOff       = Error("UNSUPPORTED CLIENT REPLY OFF and SKIP: a client must hear what became of its locks; read the replies and drop them")
 	ErrTracking       = Error("UNSUPPORTED CLIENT TRACKING ON: " + whyTracking)
+	ErrLongName       = Error("UNSUPPORTED a client name of more than 256 bytes, since each connection keeps it; use a shorter one")
+	ErrReplySize      = Error("UNSUPPORTED a reply of more than 64 MB; ask for fewer keys or values at once")
+	ErrPattern        = Error("UNSUPPORTED a pattern of more than 256 bytes; use a shorter one, and look through the names that it finds")
 	ErrFilterCategory = Error("UNSUPPORTED COMMAND LIST FILTERBY ACLCAT: commands have no categories here; use FILTERBY PATTERN")
 )
 

@@ -1,5 +1,7 @@
 package resp
 
+import "slices"
+
 // ReservedKey is the one key that no command may name: the backends keep their
 // markers there.
 const ReservedKey = "~redlock-proxy:marker"
@@ -19,12 +21,19 @@ func Parse(args []string) (Request, error) {
 	if c.parse == nil {
 		return nil, Unsupported(c.Name)
 	}
-	for _, key := range Keys(args) {
-		if key == ReservedKey {
-			return nil, ErrReservedKey
-		}
+	if err := Reserved(args); err != "" {
+		return nil, err
 	}
 	return c.parse(c.Name, args)
+}
+
+// Reserved is the error for a command that names ReservedKey, "" for all others. It is
+// for the families that Parse is not asked about.
+func Reserved(args []string) Error {
+	if slices.Contains(Keys(args), ReservedKey) {
+		return ErrReservedKey
+	}
+	return ""
 }
 
 // The functions below are called with a number of words that fits the table, and

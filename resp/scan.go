@@ -9,6 +9,11 @@ import (
 // number; Redis's.
 const defaultCount = 10
 
+// MaxPattern is how many bytes a pattern may have: more than the names of locks, and few
+// enough that a long name is looked at in little time. Redis has no such bound, and its
+// time grows with both.
+const MaxPattern = 256
+
 // parseScan parses SCAN cursor [MATCH pattern] [COUNT n] [TYPE name]. As in Redis an
 // option may come again, and the last one counts.
 func parseScan(_ string, args []string) (Request, error) {
@@ -32,6 +37,9 @@ func parseScan(_ string, args []string) (Request, error) {
 			}
 			s.Count = n
 		case "MATCH":
+			if len(words[1]) > MaxPattern {
+				return nil, ErrPattern
+			}
 			s.Match, s.Filter = words[1], words[1] != "*"
 		case "TYPE":
 			s.Type = words[1]

@@ -23,7 +23,8 @@ const (
 	// turnBytes is how many bytes of replies at once are as much work as a full buffer.
 	turnBytes = 16 << 10
 
-	// lingerTime and lingerBytes bound the reading on after a protocol error.
+	// lingerTime and lingerBytes bound the reading on after the last reply to a
+	// client that is cut off or drained.
 	lingerTime  = 250 * time.Millisecond
 	lingerBytes = 1 << 20
 
@@ -63,6 +64,7 @@ type Conn struct {
 
 	mu       sync.Mutex
 	draining bool
+	lingers  bool
 	armed    time.Time // the read deadline that raw has
 	authBy   time.Time // when an unauthenticated client is cut off
 }
@@ -124,12 +126,14 @@ func (r records) Write(b []byte) (int, error) {
 func (c *Conn) Authenticated() bool { return c.authenticated.Load() }
 
 // SetAuthenticated says whether the client has logged in, which decides on its
-// limits; false starts its time to log in anew. To be called by the handler of a
+// limits. One that was logged in and is no more has its time to log in anew. To be called by the handler of a
 // command: it takes effect for the next command.
 func (c *Conn) SetAuthenticated(yes bool) {
-	c.mu.Lock()
-	c.authBy = time.Now().Add(c.l.rules.Load().limits.AuthTime)
-	c.mu.Unlock()
+	if c.authenticated.Load() {
+		c.mu.Lock()
+		c.authBy = time.Now().Add(c.l.rules.Load().limits.AuthTime)
+		c.mu.Unlock()
+	}
 	c.authenticated.Store(yes)
 }
 
@@ -160,6 +164,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 			continue
 		}
 		if err := c.fill(); err != nil {
+			if c.isDraining() {
+				c.linger()
+			}
 			return 0, err
 		}
 	}
@@ -280,9 +287,7 @@ func (c *Conn) handshake() error {
 	return c.readError(err, CauseHandshake)
 }
 
-// refuse ends a connection whose bytes are no command: it tells the client, and
-// reads on for a moment, because closing a socket with unread bytes resets it, and
-// a reset may overtake the error text.
+// refuse ends a connection whose bytes are no command: it tells the client.
 func (c *Conn) refuse() {
 	reply := c.fault.reply()
 	if reply == "" {
@@ -291,14 +296,24 @@ func (c *Conn) refuse() {
 	if _, err := c.Write([]byte(reply)); err != nil {
 		return
 	}
+	c.linger()
+}
+
+// linger says goodbye and reads on for a moment, because closing a socket with unread
+// bytes resets it, and a reset may overtake the last replies.
+func (c *Conn) linger() {
 	if t, ok := c.stream.(*tls.Conn); ok && t.CloseWrite() != nil {
 		return
 	}
 	if half, ok := c.raw.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
 		return
 	}
-	if !c.arm(time.Now().Add(lingerTime)) {
-		return
+	c.mu.Lock()
+	c.lingers = true
+	_ = c.raw.SetReadDeadline(time.Now().Add(lingerTime)) // as in arm
+	c.mu.Unlock()
+	if c.in == nil {
+		c.in = make([]byte, readBytes)
 	}
 	for total := 0; total < lingerBytes; {
 		n, err := c.raw.Read(c.in)
@@ -359,7 +374,9 @@ func (c *Conn) drain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.draining = true
-	_ = c.raw.SetReadDeadline(time.Unix(1, 0)) // as in arm
+	if !c.lingers { // which ends soon by itself
+		_ = c.raw.SetReadDeadline(time.Unix(1, 0)) // as in arm
+	}
 }
 
 func (c *Conn) isDraining() bool {

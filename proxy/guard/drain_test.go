@@ -52,6 +52,29 @@ func TestDrainAnswersWhatWasReadAndEndsTheRest(t *testing.T) {
 	})
 }
 
+// What the client sends meanwhile stays unread, so closing the socket would reset it, and
+// the reply is longer than what the client's own buffer has taken.
+func TestDrainedClientsGetTheirRepliesWhateverTheySend(t *testing.T) {
+	const size = 1 << 20
+	begun, answered := make(chan struct{}), make(chan struct{})
+	s := serve(t, "tcp", nil, Limits{}, func(c *Conn, to redcon.Conn, args [][]byte) {
+		close(begun)
+		<-answered
+		to.WriteBulkString(strings.Repeat("x", size))
+	})
+	c := s.dial(t)
+	io.WriteString(c, "PING\r\n")
+	<-begun
+	io.WriteString(c, strings.Repeat("PING\r\n", 100))
+	s.Drain()
+	close(answered)
+	time.Sleep(50 * time.Millisecond)
+	got, err := io.ReadAll(c)
+	if want := size + len("$1048576\r\n\r\n"); len(got) != want || err != nil {
+		t.Errorf("%d bytes, %v, wanted %d", len(got), err, want)
+	}
+}
+
 func TestDrainedListenersTakeNobody(t *testing.T) {
 	s := serve(t, "tcp", nil, Limits{}, slowly(time.Second/10))
 	c := s.dial(t)

@@ -13,7 +13,7 @@ func TestCausesAreAllThatThereAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	declared := regexp.MustCompile(`(?m)^\tCause\w+\s+Cause = "(\w+)"$`).FindAllSubmatch(source, -1)
+	declared := regexp.MustCompile(`(?m)^(?:\t|const )Cause\w+\s+Cause = "(\w+)"$`).FindAllSubmatch(source, -1)
 	for _, d := range declared {
 		if !slices.Contains(Causes(), Cause(d[1])) {
 			t.Errorf("%s is not among the causes", d[1])

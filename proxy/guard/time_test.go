@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tidwall/redcon"
 )
 
 // closedAfter is how long the other side keeps c open.
@@ -152,6 +154,30 @@ func TestClientsThatDoNotLogInAreClosed(t *testing.T) {
 		time.Sleep(time.Hour)
 		if s.Clients() != 1 || s.count(CauseAuth) != 2 {
 			t.Errorf("%d clients, causes %v", s.Clients(), s.causes)
+		}
+	})
+}
+
+func TestResetBeforeTheLoginDoesNotProlongIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ln := newPipes()
+		s := serveOn(t, ln, nil, Limits{AuthRequired: true}, func(c *Conn, to redcon.Conn, args [][]byte) {
+			c.SetAuthenticated(string(args[0]) == "AUTH")
+			to.WriteString("OK")
+		})
+		stranger, known := ln.dial(t), ln.dial(t)
+		exchange(t, known, array("AUTH", "p"), 5)
+		start := time.Now()
+		time.Sleep(5 * time.Second)
+		exchange(t, stranger, array("RESET"), 5)
+		exchange(t, known, array("RESET"), 5)
+		closedAfter(stranger)
+		if d := time.Since(start); d != 10*time.Second {
+			t.Errorf("a stranger: closed after %v", d)
+		}
+		closedAfter(known)
+		if d := time.Since(start); d != 15*time.Second || s.Clients() != 0 {
+			t.Errorf("one that was logged in: closed after %v", d)
 		}
 	})
 }

@@ -14,11 +14,7 @@ func walkArgs(op quorum.Walk) []any {
 	if op.Count == 0 {
 		return []any{"DBSIZE"}
 	}
-	args := append(make([]any, 0, 6), "SCAN", strconv.FormatUint(op.Cursor, 10), "COUNT", op.Count)
-	if op.Filter {
-		args = append(args, "MATCH", op.Match)
-	}
-	return args
+	return []any{"SCAN", strconv.FormatUint(op.Cursor, 10), "COUNT", op.Count}
 }
 
 func decodeWalk(op quorum.Walk, v any, err error) quorum.Answer {

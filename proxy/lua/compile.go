@@ -79,6 +79,8 @@ type chunk struct {
 	watched bool
 	// protos finds the code that is running by its address; nil if not watched.
 	protos map[uintptr]*gl.FunctionProto
+	// confined says that this code surely touches no keys but those in KEYS.
+	confined bool
 }
 
 // translate makes code of a text; name is what messages call it. The error's text
@@ -101,6 +103,7 @@ func translate(text, name string, maxSource int) (c *chunk, err error) {
 	if s.walk(reflect.ValueOf(tree), 0); s.problem != "" {
 		return nil, fmt.Errorf("%s:1: %s", name, s.problem)
 	}
+	only := confined(tree)
 	main, err := gl.Compile(tree, name)
 	if err != nil {
 		return nil, syntaxError(err, name, text)
@@ -108,7 +111,7 @@ func translate(text, name string, maxSource int) (c *chunk, err error) {
 	// The main function would get a table arg of its arguments, of which there are
 	// none, in every run; Lua 5.1 does not give it one.
 	main.IsVarArg &^= gl.VarArgNeedsArg
-	c = &chunk{main: main, watched: needsWatching(main)}
+	c = &chunk{main: main, watched: needsWatching(main), confined: only}
 	if c.watched {
 		if !layoutKnown {
 			return nil, fmt.Errorf("%s:1: this build cannot bound the memory of this script", name)

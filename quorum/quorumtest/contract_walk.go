@@ -54,17 +54,6 @@ var walkCases = []Case{
 			t.Errorf("%d keys are counted, want %d", answer.Number, len(planted))
 		}
 	}},
-	{"WalkNamesWhatMatches", func(t *testing.T, s Subject) {
-		c := trial{t, s, "walk"}
-		for _, k := range []string{"a1", "a2", "b1", "*"} {
-			s.Plant(k, "v", 0)
-		}
-		for pattern, want := range map[string]int{"a*": 2, "*1": 2, "?": 1, "[ab]1": 2, "\\*": 1, "nothing": 0, "": 0} {
-			if found := c.walk(quorum.Walk{Count: 10, Match: pattern, Filter: true}); len(found) != want {
-				t.Errorf("%q: %v, want %d", pattern, found, want)
-			}
-		}
-	}},
 	{"BriefReadTellsValuesApart", func(t *testing.T, s Subject) {
 		c := trial{t, s, "brief read"}
 		huge := strings.Repeat("x", 100_000)

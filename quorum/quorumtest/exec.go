@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"maps"
 	"math"
-	"path"
 	"slices"
 	"strconv"
 	"time"
@@ -127,9 +126,7 @@ func (s *store) walk(op quorum.Walk) quorum.Answer {
 		}
 		for _, k := range byHash[h] {
 			op.Count--
-			if ok, err := path.Match(op.Match, string(k)); !op.Filter || ok || err != nil {
-				answer.Keys = append(answer.Keys, k)
-			}
+			answer.Keys = append(answer.Keys, k)
 		}
 	}
 	return answer
