@@ -151,6 +151,7 @@ func TestHelpTextNamesEverySubcommand(t *testing.T) {
 // ownTexts are the texts that no Redis has, with what they are made of.
 func ownTexts() []Error {
 	texts := []Error{ErrReplyOff, ErrTracking, ErrFilterCategory, errIncrNotAbove, ErrReservedKey, ErrTooManyChannels, ErrTooManyQueued, ErrTooManyWatched,
+		ErrLongName, ErrReplySize, ErrPattern,
 		ErrStopping, ErrTooLate, ErrLockOver, ErrUnwatched, Unavailable(1, 0, 4, 5, 3), Unavailable(1, 0, 4, 5, 3).Because("why"),
 		TTLTooLong(time.Hour), UnavailableReason("not admitted"), Unsupported("json.get"), Unsupported("ping")}
 	for name, why := range refusals {

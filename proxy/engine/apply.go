@@ -119,10 +119,3 @@ func bulk(value string, present bool) resp.Reply {
 	}
 	return resp.Bulk(value)
 }
-
-func flag(b bool) resp.Reply {
-	if b {
-		return resp.Int(1)
-	}
-	return resp.Int(0)
-}
