@@ -27,7 +27,7 @@ help:
 	@echo 'make faults   the proxy while everything around it misbehaves, with the figures; four minutes'
 	@echo 'make compare  COMPARE=$(COMPARE) random commands to the proxy and to one Redis; a few minutes'
 	@echo 'make simulate random histories in virtual time, and small worlds searched to the end; five minutes on two cores'
-	@echo 'make switches breaks each rule and shows which tests notice; five minutes'
+	@echo 'make switches breaks each rule and shows which tests notice; two minutes'
 	@echo 'make bench    the proxy against one Redis and against a Redlock library, as a table; two minutes'
 	@echo 'make fuzz     each fuzz target for FUZZTIME=$(FUZZTIME)'
 	@echo 'make clean    remove what was built'

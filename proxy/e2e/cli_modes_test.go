@@ -57,6 +57,7 @@ func patientOnBoth(t *testing.T, scenario func(t *testing.T, addr string)) {
 }
 
 func TestRedisCliWorksInItsOtherModes(t *testing.T) {
+	t.Parallel() // it waits most of the time, and allows for much
 	file := filepath.Join(t.TempDir(), "lock.lua")
 	// An editor ends the text with a new line.
 	if err := os.WriteFile(file, []byte("return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', 60000)\n"), 0o600); err != nil {

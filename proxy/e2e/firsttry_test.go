@@ -90,6 +90,7 @@ func goRun(t *testing.T, folder, last string, args ...string) string {
 }
 
 func TestGoRunInAFreshCopyServesAndItsThreeLinesWork(t *testing.T) {
+	t.Parallel() // it compiles for long, and allows for much
 	text := goRun(t, freshCopy(t), "INCR", "-listen", "127.0.0.1:0", "-admin", "")
 	addr := regexp.MustCompile(`127\.0\.0\.1:[0-9]+`).FindString(text)
 	if addr == "" {

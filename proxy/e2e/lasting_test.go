@@ -36,6 +36,7 @@ func (w *world) awaitTTLs(key string, least, most int64) {
 // client dies in between: the same on all backends, as on one Redis. The log says so to
 // who reads it, and whoever gives it a ttl later gives it to all.
 func TestLockOfAClientThatDiedBeforeItsExpireIsForEverUntilSomebodyElsesExpire(t *testing.T) {
+	t.Parallel() // it waits most of the time, and allows for much
 	for name, taking := range map[string]struct {
 		command []string
 		reply   any

@@ -52,6 +52,7 @@ func TestLateReleaseLeavesTheNextHolderAlone(t *testing.T) {
 }
 
 func TestReleaseWithoutQuorumIsAnErrorAndIsMadeGood(t *testing.T) {
+	t.Parallel() // it waits most of the time, and allows for much
 	for name, cut := range map[string]func(*redistest.Relay){
 		"requests arrive late":  func(r *redistest.Relay) { r.Hold() },
 		"requests never arrive": func(r *redistest.Relay) { r.BlackHole() },

@@ -197,6 +197,7 @@ func scriptText(t *testing.T, name string) string {
 }
 
 func TestReplayedLibrariesConnectAndLock(t *testing.T) {
+	t.Parallel() // it waits most of the time, and allows for much
 	plain := redistest.Start(t)
 	t.Run("one Redis", func(t *testing.T) {
 		for _, r := range replays {

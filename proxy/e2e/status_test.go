@@ -43,6 +43,7 @@ func wantProgram(t *testing.T, code int, parts []string, args ...string) {
 }
 
 func TestOperatorsSeeTheGroupAtATerminal(t *testing.T) {
+	t.Parallel() // it waits most of the time, and allows for much
 	w := newWorld(t, append(redistest.Patient(t), "-admin", "127.0.0.1:0")...)
 	w.lock(ok, "lock:job", "T0ken", "60000")
 	redistest.Eventually(t, 5*time.Second, "it is on all backends", func() bool { return w.backends.Holding("lock:job") == 5 })

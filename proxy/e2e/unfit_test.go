@@ -197,6 +197,7 @@ func (w *world) wantNoLocks() {
 // A backend that reads its data keeps no proxy from starting, and each takes it up when
 // it has finished: it is refilled, and votes.
 func TestBackendThatHasLoadedItsDataIsTakenUpAgain(t *testing.T) {
+	t.Parallel() // it waits most of the time, and allows for much
 	w := newRelayedWorld(t, redistest.Patient(t)...)
 	w.lock(ok, "lock:before", "a", "60000")
 	redistest.Eventually(t, 5*time.Second, "it is on all backends", func() bool { return w.backends.Holding("lock:before") == 5 })
