@@ -9,6 +9,6 @@
 // move with it.
 //
 // `go test` alone looks whether the switches fit the sources. `make switches` throws
-// them all, in about two minutes, runs the tests that are to notice, and prints which
+// them all, in about five minutes, runs the tests that are to notice, and prints which
 // did; -args -switches -whole runs the rest of the package too.
 package switches
