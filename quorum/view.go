@@ -87,7 +87,7 @@ func newView(known map[Key]Holding, assume Assumption) *View {
 	return &View{known: known, assume: assume, overlay: map[Key]*draft{}}
 }
 
-// state is what the key holds for this program. partial is set if only its
+// state is what the key holds for this program. assumed is set if only its
 // existence is known, by assumption.
 func (v *View) state(key Key, needsTTL bool) (h Holding, assumed bool, err error) {
 	if d, ok := v.overlay[key]; ok && !d.keepsOther {

@@ -76,9 +76,9 @@ const (
 // names that it found, what a majority holds under each, and the place to go on from,
 // the zero Place at the end. A key that a majority holds from the first step to the last
 // comes at least once; one that a majority surely does not hold does not come. The
-// holdings are for their Kind and Type; their values may be shortened. Only
-// names that wanted is true of come; nil wants all. The error is an *UnavailableError if too many backends can't be
-// gone through.
+// holdings are for their Kind and Type; their values may be shortened. Only names that
+// wanted is true of come; nil wants all. The error is an *UnavailableError if too many
+// backends can't be gone through.
 func (g *Group) Walk(ctx context.Context, p Place, wanted func(Key) bool) (keys []Key, held []Holding, next Place, err error) {
 	in := within(ctx, g.cfg.AnswerWithin)
 	names, next, err := g.names(in, p, wanted)
